@@ -1,0 +1,133 @@
+"""Errors that a caller can act on: one shape, stable codes, the cause and the next step.
+
+Only surfaces turn an error into text, an exit status or a wire message. What is merely unseen or
+damaged in somebody's files is no error: it is a diagnostic or a coverage reason (`pepys.model`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class PepysError(Exception):
+    """Base of all errors that Pepys raises on purpose.
+
+    Attributes:
+        code: Stable, machine-readable; documented in `docs/reference/errors.md`.
+        exit_status: What the command line exits with.
+        hint: The next step, in one sentence; empty when there is none.
+        details: Extra JSON fields beside code and message, by their specs' names.
+    """
+
+    code = "internal_error"
+    exit_status = 1
+    hint = ""
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, details: Mapping[str, object] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        if hint is not None:
+            self.hint = hint
+        self.details: Mapping[str, object] = details or {}
+
+    def as_json(self) -> dict[str, object]:
+        """The body of `{"error": ...}`, the same on every surface."""
+        body: dict[str, object] = {"code": self.code, "message": self.message}
+        if self.hint:
+            body["hint"] = self.hint
+        body.update(self.details)
+        return body
+
+
+class InvalidArgument(PepysError):
+    """The request itself is wrong; nothing was looked at."""
+
+    code = "invalid_argument"
+    exit_status = 2
+
+
+class UnknownAction(PepysError):
+    """No action has this ref."""
+
+    code = "unknown_action"
+    exit_status = 2
+
+
+class InvalidConfiguration(PepysError):
+    """A configuration file, variable or override cannot be used."""
+
+    code = "invalid_configuration"
+    exit_status = 2
+
+
+class Disabled(PepysError):
+    """The capability is switched off by configuration."""
+
+    code = "disabled"
+    exit_status = 3
+
+
+class SessionNotFound(PepysError):
+    """An explicitly named session matches no source (never an authoritative empty answer)."""
+
+    code = "session_not_found"
+    exit_status = 4
+
+
+class AmbiguousSession(PepysError):
+    """An explicitly named session matches several sources."""
+
+    code = "ambiguous_session"
+    exit_status = 4
+
+
+class SourceUnavailable(PepysError):
+    """The source vanished or cannot be read."""
+
+    code = "source_unavailable"
+    exit_status = 4
+
+
+class StalePointer(PepysError):
+    """The source or the lineage is not the one that a token was bound to."""
+
+    code = "stale_pointer"
+    exit_status = 5
+
+
+class OutOfBounds(PepysError):
+    """An index, range or entry offset lies outside the session."""
+
+    code = "index_out_of_bounds"
+    exit_status = 2
+
+
+class TextOffsetOutOfBounds(PepysError):
+    """A text offset lies outside the entry's text."""
+
+    code = "text_offset_out_of_bounds"
+    exit_status = 2
+
+
+class AddressNotFound(PepysError):
+    """A stable entry or operation address names no record in the chosen branch mode."""
+
+    code = "address_not_found"
+    exit_status = 4
+
+
+class AmbiguousAddress(PepysError):
+    """A stable entry or operation address names several records."""
+
+    code = "ambiguous_address"
+    exit_status = 4
+
+
+class IndexUnavailable(PepysError):
+    """The index directory cannot be used; answers come by scan, explicit index commands fail."""
+
+    code = "index_unavailable"
+    exit_status = 6
+    hint = "Free space or choose another directory with --index-dir."

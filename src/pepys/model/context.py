@@ -1,0 +1,45 @@
+"""What every call carries, resolved once. Actions never look at the environment or the clock themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pepys.config import Config
+    from pepys.model.lineage import Live
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The circumstances of a call."""
+
+    host: str  # a name in HOSTS, or "all"
+    cwd: Path
+    config: Config
+    env: Mapping[str, str]
+    agent_dir: Path | None = None  # None: each host's own precedence decides
+    session_dirs: tuple[Path, ...] = ()  # more session folders, nested or flat
+    index_dir: Path | None = None  # None: from configuration
+    session_file: Path | None = None  # of the current session
+    current_session_id: str | None = None
+    live: Live | None = None  # the host's live branch of the current session
+    invocation_entry_id: str | None = None
+    tool_call_id: str | None = None
+    workspace_root: Path | None = None
+    trusted: bool | None = None  # None: not asked; see `config`
+    patience_s: float | None = None  # seconds of indexing before an answer; None: until done
+    progress: Callable[[Progress], None] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an index run is, in bytes of sources."""
+
+    done_bytes: int
+    total_bytes: int
+    done_sources: int
+    total_sources: int
+    path: str  # the source at hand

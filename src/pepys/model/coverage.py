@@ -1,0 +1,66 @@
+"""How much was looked at, and every reason why not all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+REASONS: Mapping[str, tuple[bool, str]] = {
+    # reason: (makes the answer incomplete, what it means)
+    "source_unavailable": (True, "a source could not be read"),
+    "source_changed_during_index": (True, "a source changed while it was read"),
+    "index_error": (True, "a source could not be indexed"),
+    "root_not_listed": (True, "a session directory could not be listed completely"),
+    "project_session_dir_missing": (True, "the project has no session directory"),
+    "catching_up": (True, "the first index is still being built; ask again, or run `pepys index`"),
+    "scan_budget": (True, "more than 64 MB would have to be scanned without an index"),
+    "excluded_by_configuration": (True, "configuration excludes a project, folder or session"),
+    "damaged_source": (True, "lines of a source could not be read; see diagnostics"),
+    "unknown_record_type": (True, "a source holds record types that this version does not know; see diagnostics"),
+    "torn_tail": (True, "a source ends in an unfinished line"),
+    "oversized_text": (True, "text over 1 MiB is searchable in its head and tail only"),
+    "invalid_parent_graph": (True, "parent links form a cycle"),
+    "duplicate_entry_id": (True, "an entry id occurs twice among the records"),
+    "duplicate_operation_address": (True, "an operation address occurs twice among the records"),
+    "candidate_entry_budget": (True, "more than 50,000 candidates would have to be verified"),
+    "candidate_item_budget": (True, "paging goes past the 10,000th hit"),
+    "index_unavailable": (False, "the index directory cannot be used; the answer was found by scanning"),
+    "index_busy": (False, "another process is indexing; its newest entries were scanned"),
+    "current_session_unknown": (False, "the host did not say which session is current; the newest one was taken"),
+}
+
+
+@dataclass(slots=True)
+class Coverage:
+    """Coverage of one answer (spec 1, "Tiers, refresh, and work budgets"), while it is being gathered."""
+
+    eligible: int = 0
+    indexed: int = 0
+    incomplete: int = 0
+    reasons: set[str] = field(default_factory=set)
+    diagnostics: dict[str, int] = field(default_factory=dict)  # code -> how many, over the eligible sources
+    subagents_left_out: int = 0  # sessions of sub-agents, which are searched only when asked for
+    own_left_out: int = 0  # entries that Pepys itself wrote
+    error: Mapping[str, object] | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """The spec's object, with the counts that are ours beside it."""
+        stale = self.eligible - self.indexed
+        blocking = any(REASONS.get(reason, (True, ""))[0] for reason in self.reasons)
+        result: dict[str, object] = {
+            "complete": stale == 0 and self.incomplete == 0 and not blocking,
+            "indexedSessions": self.indexed,
+            "eligibleSessions": self.eligible,
+            "staleSessions": stale,
+            "incompleteSessions": self.incomplete,
+            "reasons": sorted(self.reasons),
+        }
+        if self.diagnostics:
+            result["diagnostics"] = dict(sorted(self.diagnostics.items()))
+        if self.subagents_left_out:
+            result["subagentSessionsLeftOut"] = self.subagents_left_out
+        if self.own_left_out:
+            result["ownEntriesLeftOut"] = self.own_left_out
+        if self.error is not None:
+            result["error"] = dict(self.error)
+        return result

@@ -1,0 +1,104 @@
+"""The canonical tokens and the canonical form of text.
+
+One tokenizer serves indexing, queries, the oracle and snippets (spec 1, "Exact lexical queries"): NFKC, then
+maximal runs of letters, numbers and `_`, then lower-casing of each run. No stemming, no folding, no synonyms.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+MAX_TOKEN_BYTES = 60_000
+"""Longer tokens are replaced by a digest: the engine would drop them silently at 65,530 bytes."""
+
+_RUN = re.compile(r"\w+")
+
+# For ASCII text, one table does what the pattern and the lower-casing do, some twenty times faster.
+_ASCII = bytes(
+    ord(chr(byte).lower()) if chr(byte).isalnum() or byte == ord("_") else ord(" ") for byte in range(128)
+) + bytes([ord(" ")] * 128)
+
+
+def canonical(text: str) -> str:
+    """NFKC; ASCII text is its own NFKC and is returned as it is."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def folded(text: str) -> str:
+    """The form in which phrases are compared: NFKC, lower-cased, white space untouched."""
+    return canonical(text).lower()
+
+
+def tokens(text: str) -> list[str]:
+    """The canonical tokens of *text*, in order, repeated ones included."""
+    return token_line(text).split()
+
+
+def token_line(text: str) -> str:
+    """The canonical tokens of *text* separated by white space: what the text engine is given."""
+    if text.isascii():
+        line = text.encode("ascii").translate(_ASCII).decode("ascii")
+    else:
+        # Lower-casing may add marks (İ becomes i and a dot above), so runs are cut before it.
+        line = " ".join(_RUN.findall(unicodedata.normalize("NFKC", text))).lower()
+    return line if len(line) * 4 < MAX_TOKEN_BYTES else _without_giants(line)
+
+
+def query_terms(text: str) -> tuple[str, ...]:
+    """The distinct tokens of a query in first-seen order."""
+    return tuple(dict.fromkeys(tokens(text)))
+
+
+def token_spans(text: str) -> Iterator[tuple[str, int, int]]:
+    """Each token of *text* with its place in the *raw* text (code points, half-open).
+
+    NFKC can change lengths, so text is normalised piece by piece between ASCII separators, across which NFKC
+    never joins. The tokens of a piece that NFKC changes all carry the span of the whole piece.
+    """
+    for piece in _PIECE.finditer(text):
+        raw, offset = piece.group(), piece.start()
+        if canonical(raw) == raw:
+            for run in _RUN.finditer(raw):
+                yield _bounded(run.group().lower()), offset + run.start(), offset + run.end()
+        else:
+            for token in tokens(raw):
+                yield token, offset, piece.end()
+
+
+_PIECE = re.compile(r"[^\x00-/:-@\[-^`{-\x7f]+")
+
+
+def printable(text: str) -> str:
+    """*text* with control characters made visible, so that it cannot steer a terminal.
+
+    Line feeds and tabs stay; every other C0, DEL and C1 character, and bidirectional overrides, become `\\xNN` or
+    `\\uNNNN` escapes. Lone surrogates become U+FFFD.
+    """
+    return _UNPRINTABLE.sub(_visible, text)
+
+
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if 0xD800 <= code <= 0xDFFF:
+        return "\ufffd"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def _without_giants(line: str) -> str:
+    return " ".join(map(_bounded, line.split()))
+
+
+def _bounded(token: str) -> str:
+    if len(token) * 4 < MAX_TOKEN_BYTES:
+        return token
+    encoded = token.encode("utf-8", "surrogatepass")
+    if len(encoded) < MAX_TOKEN_BYTES:
+        return token
+    import hashlib
+
+    return "giant_" + hashlib.sha256(encoded).hexdigest()
