@@ -1,0 +1,55 @@
+"""The seam between hosts and everything else: what a host module must know, and nothing more.
+
+A host is a module with one row in `hosts.HOSTS`. It never opens files and never touches the environment; reading
+is `hosts.reading`'s, listing is `hosts.discovery`'s, and both are the same for every host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from pepys.model.entry import Entry, Record
+from pepys.model.source import Diagnostic, Header, Root, Title
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a host's own precedence of flags, environment, settings and defaults is decided from."""
+
+    env: Mapping[str, str]  # HOME included
+    cwd: str  # absolute
+    agent_dir: str | None  # explicit; wins over environment and defaults
+    session_dirs: tuple[str, ...] = ()  # explicit additional folders
+    tmp: str = "/tmp"  # noqa: S108  (what the host takes for the system's temporary directory)
+
+
+class Host(Protocol):
+    """One agent whose session files Pepys reads."""
+
+    name: str
+
+    def agent_dir(self, around: Surroundings) -> str:
+        """The agent directory in force, by the host's own precedence."""
+        ...
+
+    def roots(self, around: Surroundings) -> tuple[Root, ...]:
+        """Where this host keeps sessions. Settings files of the host are read here, best effort."""
+        ...
+
+    def folders(self, cwd: str, around: Surroundings) -> tuple[str, ...]:
+        """Names that the project folder of *cwd* may have under a root with layout `folders`."""
+        ...
+
+    def takes(self, name: str) -> bool:
+        """Whether a file of this name under one of its roots is a session file."""
+        ...
+
+    def nested(self) -> bool:
+        """Whether directories beside session files hold sessions of sub-agents."""
+        ...
+
+    def decode(self, record: Record) -> Header | Title | Entry | Diagnostic | None:
+        """One record in our words; None for what is known and neither entry nor header."""
+        ...
