@@ -1,0 +1,50 @@
+"""What an action is, and what its function receives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pepys.index.history import History
+    from pepys.model.context import Context
+
+Audience = Literal["model", "person", "host"]
+"""Who may call an action. Only those for models become tools, guest calls and catalog entries (decisions 29)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """What calling an action can do to the world, in MCP's words."""
+
+    read_only: bool
+    destructive: bool
+    idempotent: bool
+    open_world: bool = False
+    execution_mode: Literal["parallel", "sequential"] = "parallel"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One callable operation.
+
+    `function` and `request` are `module:name`, loaded when the action is first called: defining the dataclasses
+    of every request would cost each start-up more than most calls take.
+    """
+
+    ref: str  # such as memory.recall
+    tool: str  # the name that agents see, such as session_recall
+    title: str
+    description: str  # one line, for a model that decides whether to call it
+    function: str  # (parts, request) -> dict[str, object]
+    request: str
+    annotations: Annotations
+    audience: Audience = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an action's function works with besides its request."""
+
+    context: Context
+    history: History

@@ -1,0 +1,242 @@
+"""From a request dataclass to its JSON Schema, and from JSON arguments to the request.
+
+Both read the same field metadata (`model.query.about`), so that what the schema accepts is what `parse` accepts.
+Before validation, near-miss spellings that models produce are repaired, but only where one reading is possible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from pepys.errors import InvalidArgument
+from pepys.spelling import camel, suggestion
+
+T = TypeVar("T")
+
+MAX_MESSAGES = 5
+
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    # folded alias: the names it may stand for; it is repaired only where exactly one of them exists
+    "q": ("query",),
+    "index": ("indices",),
+    "id": ("session",),
+    "file": ("session",),
+    "path": ("session",),
+    "sessionid": ("session",),
+    "max": ("limit", "pageSize"),
+    "limit": ("pageSize",),
+    "pagesize": ("limit",),
+}
+
+
+class Parameter(NamedTuple):
+    """One field of a request, as callers see it."""
+
+    field: str
+    name: str  # the JSON name
+    type: Any  # without None
+    required: bool
+    default: Any
+    description: str
+    schema: Mapping[str, Any]  # JSON Schema keywords
+
+
+@cache
+def parameters(cls: type) -> Mapping[str, Parameter]:
+    """The parameters of the request *cls*, by JSON name."""
+    types = get_type_hints(cls)
+    found = {}
+    for item in fields(cls):
+        about = item.metadata
+        found[camel(item.name)] = Parameter(
+            item.name,
+            camel(item.name),
+            _without_none(types[item.name]),
+            item.default is MISSING and item.default_factory is MISSING,
+            item.default,
+            about["description"],
+            about["schema"],
+        )
+    return found
+
+
+def json_schema(cls: type) -> dict[str, Any]:
+    """The JSON Schema of the request *cls*: an object that takes no other properties."""
+    properties = {}
+    for parameter in parameters(cls).values():
+        schema = {**_type_schema(parameter.type), "description": parameter.description, **parameter.schema}
+        if not parameter.required and parameter.default not in (None, ()):
+            schema["default"] = parameter.default
+        properties[parameter.name] = schema
+    result: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    required = [parameter.name for parameter in parameters(cls).values() if parameter.required]
+    if required:
+        result["required"] = required
+    return result
+
+
+def parse(cls: type[T], args: Mapping[str, object], ref: str) -> T:
+    """The request that *args* describe, near-miss spellings repaired first.
+
+    Raises:
+        InvalidArgument: Naming *ref* and everything that is wrong, at most five things.
+    """
+    problems: list[str] = []
+    request = _object(cls, repair(cls, args), "", problems)
+    if problems:
+        raise InvalidArgument(f"Invalid arguments for {ref}: {'; '.join(problems[:MAX_MESSAGES])}")
+    return request  # type: ignore[no-any-return]  # checked field by field
+
+
+def repair(cls: type, args: Mapping[str, object]) -> dict[str, object]:
+    """*args* with near-miss names and values spelled as the schema has them; the rest is left for validation."""
+    known = parameters(cls)
+    # Names that are right come first: an alias never replaces them.
+    repaired = {name: value for name, value in args.items() if name in known}
+    for name, value in args.items():
+        if name in known:
+            continue
+        canonical = _canonical(name, known)
+        if canonical is None or (canonical in repaired and canonical not in args):
+            repaired[name] = value
+        elif canonical not in repaired:
+            repaired[canonical] = value
+    return {
+        name: _repaired(known[name].type, value) if name in known else value
+        for name, value in repaired.items()
+        if value is not None or name not in known or known[name].required
+    }
+
+
+def _canonical(name: str, known: Mapping[str, Parameter]) -> str | None:
+    folded = _folded(name)
+    by_folded = {_folded(other): other for other in known}
+    if folded in by_folded:
+        return by_folded[folded]
+    plurals = (folded + "s", folded + "es", folded.removesuffix("s"), folded.removesuffix("es"))
+    for candidates in (
+        {other for other in ALIASES.get(folded, ()) if other in known},
+        {by_folded[plural] for plural in plurals if plural in by_folded},
+    ):
+        if len(candidates) == 1:
+            return candidates.pop()
+    return None
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[_\-\s]", "", name).lower()
+
+
+_NUMBER = re.compile(r"\s*[+-]?\d{1,18}(\.\d{1,18})?\s*", re.ASCII)
+
+
+def _repaired(kind: Any, value: object) -> object:
+    if _is_number(kind) and isinstance(value, str) and _NUMBER.fullmatch(value):
+        return float(value) if "." in value else int(value)
+    if get_origin(kind) is Literal and isinstance(value, str) and value not in get_args(kind):
+        same = [choice for choice in get_args(kind) if choice.lower() == value.lower()]
+        return same[0] if len(same) == 1 else value
+    if get_origin(kind) is tuple:
+        items = value if isinstance(value, list) else [value] if isinstance(value, (str, int, float)) else value
+        return [_repaired(get_args(kind)[0], item) for item in items] if isinstance(items, list) else items
+    if is_dataclass(kind) and isinstance(kind, type) and isinstance(value, Mapping):
+        return repair(kind, value)
+    return value
+
+
+def _object(cls: type, value: object, where: str, problems: list[str]) -> Any:
+    if not isinstance(value, Mapping):
+        problems.append(f"{where or 'arguments'} must be an object")
+        return None
+    known = parameters(cls)
+    prefix = f"{where}." if where else ""
+    problems += [
+        f"unknown parameter {prefix}{name}{suggestion(str(name), known)}" for name in value if name not in known
+    ]
+    made: dict[str, Any] = {}
+    for parameter in known.values():
+        path = prefix + parameter.name
+        if parameter.name in value:
+            made[parameter.field] = _value(parameter.type, value[parameter.name], path, problems)
+            problems += [f"{path} {text}" for text in _outside(parameter.schema, value[parameter.name])]
+        elif parameter.required:
+            problems.append(f"{path} is required")
+    return None if problems else cls(**made)
+
+
+def _value(kind: Any, value: object, path: str, problems: list[str]) -> Any:
+    if get_origin(kind) is tuple:
+        if isinstance(value, (list, tuple)):
+            return tuple(_value(get_args(kind)[0], item, f"{path}[{at}]", problems) for at, item in enumerate(value))
+    elif is_dataclass(kind) and isinstance(kind, type):
+        return _object(kind, value, path, problems)
+    elif get_origin(kind) is Mapping or kind is Mapping:
+        if isinstance(value, Mapping):
+            return value
+    elif get_origin(kind) is Literal:
+        if isinstance(value, str) and value in get_args(kind):
+            return value
+    elif kind is bool or kind is str:
+        if isinstance(value, kind):
+            return value
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        if isinstance(value, float) and value.is_integer():
+            return int(value)  # also keeps 3.0 and 3 one request
+        if isinstance(value, int) or (kind is not int and abs(value) < float("inf")):
+            return value
+    problems.append(f"{path} must be {_in_words(kind)}")
+    return None
+
+
+def _outside(schema: Mapping[str, Any], value: object) -> Iterator[str]:
+    """What *value* breaks of the bounds in *schema*; a value of another type breaks none."""
+    if isinstance(value, (int, float)):
+        if "minimum" in schema and value < schema["minimum"]:
+            yield f"must be at least {schema['minimum']}"
+        if "maximum" in schema and value > schema["maximum"]:
+            yield f"must be at most {schema['maximum']}"
+    elif isinstance(value, str):
+        if len(value) < schema.get("minLength", 0):
+            yield f"must have at least {schema['minLength']} character{'' if schema['minLength'] == 1 else 's'}"
+        if "maxLength" in schema and len(value) > schema["maxLength"]:
+            yield f"must have at most {schema['maxLength']} characters"
+    elif isinstance(value, (list, tuple)) and "maxItems" in schema and len(value) > schema["maxItems"]:
+        yield f"must have at most {schema['maxItems']} items"
+
+
+def _type_schema(kind: Any) -> dict[str, Any]:
+    if get_origin(kind) is tuple:
+        return {"type": "array", "items": _type_schema(get_args(kind)[0])}
+    if is_dataclass(kind) and isinstance(kind, type):
+        return json_schema(kind)
+    if get_origin(kind) is Mapping or kind is Mapping:
+        return {"type": "object"}
+    if get_origin(kind) is Literal:
+        return {"type": "string", "enum": list(get_args(kind))}
+    return {"type": {bool: "boolean", str: "string", int: "integer"}.get(kind, "number")}
+
+
+def _in_words(kind: Any) -> str:
+    if get_origin(kind) is tuple:
+        return "an array"
+    if get_origin(kind) is Literal:
+        return "one of " + ", ".join(get_args(kind))
+    if get_origin(kind) is Mapping or kind is Mapping:
+        return "an object"
+    return {bool: "true or false", str: "a string", int: "an integer"}.get(kind, "a number")
+
+
+def _is_number(kind: Any) -> bool:
+    return kind is int or kind is float or set(get_args(kind)) == {int, float}
+
+
+def _without_none(kind: Any) -> Any:
+    if get_origin(kind) not in (Union, UnionType):
+        return kind
+    rest = tuple(part for part in get_args(kind) if part is not NoneType)
+    return rest[0] if len(rest) == 1 else Union[rest]  # noqa: UP007  (built at run time)

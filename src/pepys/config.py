@@ -1,0 +1,317 @@
+"""Configuration: every value with the place it came from.
+
+The sections below are the only table of keys. `pepys config list`, the reference page, the environment variables
+and the validation all read their field metadata. JSON and TOML names are the camelCase forms of the field names.
+
+Later layers win: defaults, user file, trusted project file, environment, flags, call context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_type_hints
+
+from pepys import paths, trust
+from pepys.errors import InvalidConfiguration
+from pepys.model.query import about
+from pepys.spelling import camel, suggestion
+
+PROJECT_FILE = ".pepys.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Session recall."""
+
+    index_dir: Path = field(
+        metadata=about("Directory of the index, which may be deleted at any time.", shown="~/.cache/pepys")
+    )
+    enabled: bool = field(default=True, metadata=about("Whether `memory.*` actions may be called."))
+    max_sessions: int = field(
+        default=500,
+        metadata=about("Most rows of `memory.sessions`. Recall sees every session.", minimum=1, maximum=100_000),
+    )
+    index_thinking: bool = field(default=False, metadata=about("Whether the model's thinking is searchable."))
+    index_tool_output: bool = field(default=True, metadata=about("Whether what tools printed is searchable."))
+    hot_sessions: Literal["auto"] = field(
+        default="auto", metadata=about("Sessions with entry-level search. `auto`: all of them.")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """What is indexed, and when."""
+
+    exclude: tuple[str, ...] = field(
+        default=(),
+        metadata=about("Sessions that are never read: globs or paths of files, folders or projects, or session ids."),
+    )
+    budget_ms: int = field(
+        default=2000,
+        metadata=about("Longest indexing before a call from a program is answered (ms).", minimum=0, maximum=600_000),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The resolved values.
+
+    Attributes:
+        origins: Key name to the place its value came from; keys at their default are missing.
+        ignored: A project file that was not read because its project is not trusted.
+    """
+
+    memory: Memory
+    index: Index
+    origins: Mapping[str, str]
+    ignored: Path | None = None
+
+    def get(self, key: Key) -> object:
+        """The value of *key*; for listings. Code reads the typed attributes."""
+        return getattr(getattr(self, key.section), key.field)
+
+
+class Key(NamedTuple):
+    """One row of the table."""
+
+    section: str
+    field: str
+    type: Any
+    default: object  # `MISSING` where it depends on the environment
+    shown: str  # the default in words
+    description: str
+    minimum: int  # of numbers; what lies outside is clamped
+    maximum: int
+
+    @property
+    def name(self) -> str:
+        """The specs' name, such as `memory.indexThinking`."""
+        return f"{self.section}.{camel(self.field)}"
+
+    @property
+    def variable(self) -> str:
+        """The environment variable, such as `PEPYS_MEMORY_INDEX_THINKING`."""
+        return f"PEPYS_{self.section}_{self.field}".upper()
+
+
+def _keys() -> Iterator[Key]:
+    for section, cls in SECTIONS.items():
+        types = get_type_hints(cls)
+        for item in fields(cls):
+            schema = item.metadata["schema"]
+            yield Key(
+                section,
+                item.name,
+                types[item.name],
+                item.default,
+                schema.get("shown") or _shown(item.default),
+                item.metadata["description"],
+                schema.get("minimum", 0),
+                schema.get("maximum", 0),
+            )
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "[]" if value == () else str(value)
+
+
+SECTIONS: Mapping[str, type] = {"memory": Memory, "index": Index}
+KEYS: Mapping[str, Key] = {key.name: key for key in _keys()}
+
+SHORT_VARIABLES: Mapping[str, str] = {"PEPYS_INDEX_DIR": "memory.indexDir"}
+
+
+class Layer(NamedTuple):
+    """Values from one place, not yet checked."""
+
+    origin: str
+    values: Mapping[str, object]  # by key name
+    base: Path  # relative paths are taken from here
+    confined: bool = False  # paths must stay below `base`
+
+
+def load(
+    env: Mapping[str, str],
+    cwd: Path,
+    overrides: Mapping[str, object] | None = None,
+    trusted: bool | None = None,
+    flags: Mapping[str, object] | None = None,
+) -> Config:
+    """Read the configuration in force at *cwd*.
+
+    Args:
+        overrides: From the call context, nested by section: `{"memory": {"indexThinking": True}}`.
+        trusted: Whether the host trusts the project; None asks the user's own list (`pepys trust`).
+        flags: From the command line, in the form of *overrides*.
+
+    Raises:
+        InvalidConfiguration: Naming each place and key that cannot be used, at most five.
+    """
+    layers, problems, ignored = _layers(env, cwd, overrides, trusted, flags)
+    config, more = resolve(layers, env, ignored)
+    if problems or more:
+        raise InvalidConfiguration("; ".join([*problems, *more][:5]))
+    return config
+
+
+def resolve(layers: Sequence[Layer], env: Mapping[str, str], ignored: Path | None = None) -> tuple[Config, list[str]]:
+    """The values that *layers* give, later ones winning, and what is wrong with them. Reads nothing."""
+    values: dict[str, dict[str, object]] = {section: {} for section in SECTIONS}
+    origins: dict[str, str] = {}
+    problems = []
+    values["memory"]["index_dir"] = paths.cache_dir(env)
+    for layer in layers:
+        for name, given in layer.values.items():
+            key = KEYS.get(name)
+            if key is None:
+                problems.append(f"{layer.origin}: unknown key {name}{suggestion(name, KEYS)}")
+                continue
+            try:
+                value = _checked(key, given, layer, env)
+            except ValueError as error:
+                problems.append(f"{layer.origin}: {name} {error}")
+                continue
+            values[key.section][key.field] = value
+            origins[name] = layer.origin if value == given or not isinstance(given, int) else f"{layer.origin}, clamped"
+    sections: dict[str, Any] = {section: cls(**values[section]) for section, cls in SECTIONS.items()}
+    return Config(**sections, origins=origins, ignored=ignored), problems
+
+
+def _layers(
+    env: Mapping[str, str],
+    cwd: Path,
+    overrides: Mapping[str, object] | None,
+    trusted: bool | None,
+    flags: Mapping[str, object] | None,
+) -> tuple[list[Layer], list[str], Path | None]:
+    problems: list[str] = []
+    user = paths.config_dir(env) / "config.toml"
+    layers = [Layer(str(user), _flat(_toml(user, problems), str(user), problems), user.parent)]
+    ignored = None
+    project = project_file(cwd, env)
+    if project is not None:
+        if trusted or (trusted is None and trust.is_trusted(project.parent, env)):
+            found = _flat(_toml(project, problems), str(project), problems)
+            layers.append(Layer(str(project), found, project.parent, confined=True))
+        else:
+            ignored = project
+    layers += _variables(env, cwd, problems)
+    layers.append(Layer("command line", _flat(flags or {}, "command line", problems), cwd))
+    layers.append(Layer("call context", _flat(overrides or {}, "call context", problems), cwd))
+    return layers, problems, ignored
+
+
+def project_file(cwd: Path, env: Mapping[str, str]) -> Path | None:
+    """The nearest project file from *cwd* upwards; a repository's root and the home directory end the search."""
+    end = paths.home(env)
+    for directory in (cwd, *cwd.parents):
+        if directory == end:
+            return None
+        candidate = directory / PROJECT_FILE
+        if candidate.is_file():
+            return candidate
+        if (directory / ".git").exists():
+            return None
+    return None
+
+
+def _toml(path: Path, problems: list[str]) -> Mapping[str, object]:
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        problems.append(f"{path} cannot be read: {error.strerror}")
+        return {}
+    import tomllib
+
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except ValueError as error:  # UnicodeDecodeError and TOMLDecodeError
+        problems.append(f"{path}: {error}")
+        return {}
+
+
+def _flat(nested: Mapping[str, object], origin: str, problems: list[str]) -> dict[str, object]:
+    flat: dict[str, object] = {}
+    for section, values in nested.items():
+        if section not in SECTIONS:
+            problems.append(f"{origin}: unknown section {section}{suggestion(section, SECTIONS)}")
+        elif not isinstance(values, Mapping):
+            problems.append(f"{origin}: {section} must be a table of keys")
+        else:
+            flat.update({f"{section}.{name}": value for name, value in values.items()})
+    return flat
+
+
+def _variables(env: Mapping[str, str], cwd: Path, problems: list[str]) -> Iterator[Layer]:
+    names = {key.variable: key.name for key in KEYS.values()}
+    # Short forms first, so that the full name wins where both are set.
+    for variable, name in (*SHORT_VARIABLES.items(), *names.items()):
+        if env.get(variable):
+            yield Layer(f"environment {variable}", {name: _spelled(KEYS[name], env[variable])}, cwd)
+    # A misspelt variable must not be a setting that silently does nothing.
+    prefixes = tuple(f"PEPYS_{section.upper()}_" for section in SECTIONS)
+    known = {*names, *SHORT_VARIABLES}
+    unknown = sorted(name for name in env if name.startswith(prefixes) and name not in known)
+    problems += [f"environment: unknown variable {name}{suggestion(name, known)}" for name in unknown]
+
+
+def _spelled(key: Key, text: str) -> object:
+    """What a variable's text stands for; text that does not fit the type is left for the check to refuse."""
+    import os
+
+    if key.type is bool:
+        return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(text.lower(), text)
+    if key.type is int:
+        return int(text) if text.strip().lstrip("-").isdecimal() else text
+    if key.type == tuple[str, ...]:
+        return text.split(os.pathsep)
+    return text
+
+
+def _checked(key: Key, given: object, layer: Layer, env: Mapping[str, str]) -> object:
+    """*given* as the key's type, clamped to its range.
+
+    Raises:
+        ValueError: It is no such value; the message follows the key's name.
+    """
+    if key.type is bool:
+        if isinstance(given, bool):
+            return given
+        raise ValueError(f"must be true or false, not {given!r}")
+    if key.type is int:
+        if isinstance(given, int) and not isinstance(given, bool):
+            return min(max(given, key.minimum), key.maximum)
+        raise ValueError(f"must be a whole number, not {given!r}")
+    if key.type == tuple[str, ...]:
+        if isinstance(given, (list, tuple)) and all(isinstance(item, str) and item for item in given):
+            return tuple(_pattern(item, layer, env) for item in given)
+        raise ValueError(f"must be a list of strings, not {given!r}")
+    if key.type is Path:
+        if isinstance(given, str) and given and "\0" not in given:
+            return _inside(paths.expand(given, env, layer.base), layer)
+        raise ValueError(f"must be a path, not {given!r}")
+    if given == key.default:
+        return given
+    if isinstance(given, int) and not isinstance(given, bool):
+        raise ValueError('cannot be a number yet: this version has no tiers; use "auto"')
+    raise ValueError(f"must be {key.default!r}, not {given!r}")
+
+
+def _pattern(text: str, layer: Layer, env: Mapping[str, str]) -> str:
+    if text.startswith("~"):
+        text = str(paths.expand(text, env, layer.base))
+    if layer.confined and ("/" in text or "\\" in text):
+        return str(_inside(layer.base / text, layer))
+    return text
+
+
+def _inside(path: Path, layer: Layer) -> Path:
+    if layer.confined and not path.resolve().is_relative_to(layer.base.resolve()):
+        raise ValueError(f"must not name a path outside the project: {path}")
+    return path

@@ -1,0 +1,64 @@
+"""Where Pepys keeps things, decided from an environment that is given; what it creates is private to the user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def home(env: Mapping[str, str]) -> Path:
+    """The user's home directory: `HOME`, else `USERPROFILE`, else what the account database says."""
+    for name in ("HOME", "USERPROFILE"):
+        if env.get(name):
+            return Path(env[name])
+    return Path.home()
+
+
+def expand(text: str, env: Mapping[str, str], base: Path) -> Path:
+    """*text* as an absolute path: a leading `~` is the home directory, a relative path is taken from *base*."""
+    if text == "~" or text.startswith(("~/", "~\\")):
+        return home(env).joinpath(text[2:])
+    return base / text
+
+
+def cache_dir(env: Mapping[str, str]) -> Path:
+    """`$XDG_CACHE_HOME/pepys`: what can be derived again at any time."""
+    return _xdg(env, "XDG_CACHE_HOME", ".cache")
+
+
+def config_dir(env: Mapping[str, str]) -> Path:
+    """`$XDG_CONFIG_HOME/pepys`: what the user writes."""
+    return _xdg(env, "XDG_CONFIG_HOME", ".config")
+
+
+def state_dir(env: Mapping[str, str]) -> Path:
+    """`$XDG_STATE_HOME/pepys`: what Pepys writes and cannot derive again."""
+    return _xdg(env, "XDG_STATE_HOME", ".local/state")
+
+
+def make_private(directory: Path) -> None:
+    """Create *directory*, and missing parents, for the user alone (0700). One that exists stays as it is."""
+    if not directory.is_dir():
+        make_private(directory.parent)
+        directory.mkdir(mode=0o700, exist_ok=True)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write *text* whole or not at all, readable by the user alone (0600)."""
+    import tempfile
+
+    make_private(path.parent)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # created with 0600
+    try:
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _xdg(env: Mapping[str, str], name: str, default: str) -> Path:
+    # The XDG specification: a relative path in these variables is ignored.
+    given = env.get(name, "")
+    return (Path(given) if Path(given).is_absolute() else home(env) / default) / "pepys"

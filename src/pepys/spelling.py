@@ -1,0 +1,26 @@
+"""How names are spelled outside of Python, and which known name was probably meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def camel(name: str) -> str:
+    """The JSON spelling of a field name: `index_thinking` becomes `indexThinking`."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+def nearest(name: str, known: Iterable[str], count: int = 1) -> list[str]:
+    """At most *count* of the *known* names that resemble *name*, the closest first."""
+    import difflib
+
+    by_folded = {other.lower(): other for other in known}
+    close = difflib.get_close_matches(name.lower(), by_folded, n=count, cutoff=0.5)
+    return [by_folded[folded] for folded in close]
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """` (did you mean x?)`, or nothing when no *known* name resembles *name*."""
+    close = nearest(name, known)
+    return f" (did you mean {close[0]}?)" if close else ""

@@ -1,0 +1,227 @@
+"""Configuration: where values come from, which place wins, and what is refused."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from pepys import config, paths, trust
+from pepys.errors import InvalidConfiguration
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    home = tmp_path / "home"
+    home.mkdir()
+    return {"HOME": str(home)}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    directory = tmp_path / "shop"
+    (directory / ".git").mkdir(parents=True)
+    return directory
+
+
+def write_user(env: dict[str, str], text: str) -> Path:
+    path = Path(env["HOME"]) / ".config" / "pepys" / "config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_without_any_configuration_every_key_has_its_default(env: dict[str, str], project: Path) -> None:
+    resolved = config.load(env, project)
+
+    assert resolved.memory == config.Memory(Path(env["HOME"]) / ".cache" / "pepys", True, 500, False, True, "auto")
+    assert resolved.index == config.Index((), 2000)
+    assert resolved.origins == {}
+
+
+def test_each_later_place_wins_over_the_earlier_ones(env: dict[str, str], project: Path) -> None:
+    write_user(env, "[memory]\nmaxSessions = 1\n[index]\nbudgetMs = 1\n")
+    (project / ".pepys.toml").write_text("[memory]\nmaxSessions = 2\n", encoding="utf-8")
+    places: list[dict[str, object]] = [
+        {},
+        {"trusted": True},
+        {"trusted": True, "env": {**env, "PEPYS_MEMORY_MAX_SESSIONS": "3"}},
+        {"trusted": True, "env": {**env, "PEPYS_MEMORY_MAX_SESSIONS": "3"}, "flags": {"memory": {"maxSessions": 4}}},
+        {
+            "trusted": True,
+            "env": {**env, "PEPYS_MEMORY_MAX_SESSIONS": "3"},
+            "flags": {"memory": {"maxSessions": 4}},
+            "overrides": {"memory": {"maxSessions": 5}},
+        },
+    ]
+
+    resolved = [config.load(**{"env": env, "cwd": project, **place}) for place in places]  # type: ignore[arg-type]
+
+    assert [each.memory.max_sessions for each in resolved] == [1, 2, 3, 4, 5]
+    assert {each.index.budget_ms for each in resolved} == {1}
+    assert [each.origins["memory.maxSessions"].split("/")[-1] for each in resolved] == [
+        "config.toml",
+        ".pepys.toml",
+        "environment PEPYS_MEMORY_MAX_SESSIONS",
+        "command line",
+        "call context",
+    ]
+
+
+@pytest.mark.parametrize("key", config.KEYS.values(), ids=lambda key: key.name)
+def test_every_key_can_be_set_from_the_environment(key: config.Key, env: dict[str, str], project: Path) -> None:
+    value, text = {
+        bool: (not key.default, str(not key.default).lower()),
+        int: (key.minimum + 7, str(key.minimum + 7)),
+        Path: (project / "x", str(project / "x")),
+        tuple[str, ...]: (("a*", "b"), "a*:b" if sys.platform != "win32" else "a*;b"),
+    }.get(key.type, (key.default, str(key.default)))
+
+    resolved = config.load({**env, key.variable: text}, project)
+
+    assert resolved.get(key) == value
+    assert resolved.origins == {key.name: f"environment {key.variable}"}
+
+
+def test_the_index_directory_has_a_short_variable_and_the_full_name_wins(env: dict[str, str], project: Path) -> None:
+    short = config.load({**env, "PEPYS_INDEX_DIR": "~/a"}, project)
+    both = config.load({**env, "PEPYS_INDEX_DIR": "/a", "PEPYS_MEMORY_INDEX_DIR": "/b"}, project)
+
+    assert short.memory.index_dir == Path(env["HOME"]) / "a"
+    assert both.memory.index_dir == Path("/b")
+
+
+def test_a_number_out_of_range_is_clamped_and_its_origin_says_so(env: dict[str, str], project: Path) -> None:
+    low = config.load(env, project, {"memory": {"maxSessions": -5}})
+    high = config.load(env, project, {"memory": {"maxSessions": 10**9}})
+
+    assert (low.memory.max_sessions, high.memory.max_sessions) == (1, 100_000)
+    assert low.origins["memory.maxSessions"] == "call context, clamped"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"memory": {"indexThinkin": True}}, "unknown key memory.indexThinkin (did you mean memory.indexThinking?)"),
+        ({"memroy": {}}, "unknown section memroy (did you mean memory?)"),
+        ({"memory": True}, "memory must be a table of keys"),
+        ({"memory": {"indexThinking": "yes"}}, "memory.indexThinking must be true or false, not 'yes'"),
+        ({"memory": {"maxSessions": True}}, "memory.maxSessions must be a whole number, not True"),
+        ({"memory": {"maxSessions": 1.5}}, "memory.maxSessions must be a whole number, not 1.5"),
+        ({"index": {"exclude": "x"}}, "index.exclude must be a list of strings, not 'x'"),
+        ({"memory": {"indexDir": 3}}, "memory.indexDir must be a path, not 3"),
+        ({"memory": {"hotSessions": 50}}, "memory.hotSessions cannot be a number yet"),
+        ({"memory": {"hotSessions": "all"}}, "memory.hotSessions must be 'auto', not 'all'"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_name(
+    overrides: dict[str, object], message: str, env: dict[str, str], project: Path
+) -> None:
+    with pytest.raises(InvalidConfiguration) as caught:
+        config.load(env, project, overrides)
+
+    assert f"call context: {message}" in caught.value.message
+
+
+def test_an_error_in_a_file_names_the_file(env: dict[str, str], project: Path) -> None:
+    path = write_user(env, "[memory\n")
+
+    with pytest.raises(InvalidConfiguration, match=r"config\.toml") as caught:
+        config.load(env, project)
+
+    assert str(path) in caught.value.message
+
+
+def test_a_misspelt_variable_is_refused_but_a_foreign_one_is_not(env: dict[str, str], project: Path) -> None:
+    config.load({**env, "PEPYS_THEME": "dark"}, project)
+
+    with pytest.raises(InvalidConfiguration, match="PEPYS_MEMORY_INDEX_THINKNG") as caught:
+        config.load({**env, "PEPYS_MEMORY_INDEX_THINKNG": "1"}, project)
+
+    assert "did you mean PEPYS_MEMORY_INDEX_THINKING?" in caught.value.message
+
+
+def test_a_project_file_is_ignored_until_its_project_is_trusted(env: dict[str, str], project: Path) -> None:
+    file = project / ".pepys.toml"
+    file.write_text("[memory]\nindexThinking = true\n", encoding="utf-8")
+    below = project / "src"
+    below.mkdir()
+
+    before = config.load(env, below)
+    trust.grant(project, env)
+    after = config.load(env, below)
+    refused = config.load(env, below, trusted=False)
+    trust.revoke(project, env)
+    again = config.load(env, below)
+
+    assert (before.memory.index_thinking, before.ignored) == (False, file)
+    assert (after.memory.index_thinking, after.ignored) == (True, None)
+    assert refused.memory.index_thinking is again.memory.index_thinking is False
+
+
+def test_a_broken_project_file_harms_nobody_who_does_not_trust_it(env: dict[str, str], project: Path) -> None:
+    (project / ".pepys.toml").write_text("nonsense", encoding="utf-8")
+
+    resolved = config.load(env, project)
+
+    assert resolved.ignored == project / ".pepys.toml"
+
+
+@pytest.mark.parametrize(
+    "line", ['memory.indexDir = "../elsewhere"', 'index.exclude = ["/etc/*"]', 'memory.indexDir = "~"']
+)
+def test_a_project_file_cannot_name_a_path_outside_the_project(line: str, env: dict[str, str], project: Path) -> None:
+    (project / ".pepys.toml").write_text(line, encoding="utf-8")
+
+    with pytest.raises(InvalidConfiguration, match="outside the project"):
+        config.load(env, project, trusted=True)
+
+
+def test_a_project_file_may_name_paths_inside_the_project(env: dict[str, str], project: Path) -> None:
+    (project / ".pepys.toml").write_text(
+        'memory.indexDir = ".index"\nindex.exclude = ["sub/x", "some-id"]', encoding="utf-8"
+    )
+
+    resolved = config.load(env, project, trusted=True)
+
+    assert resolved.memory.index_dir == project / ".index"
+    assert resolved.index.exclude == (str(project / "sub" / "x"), "some-id")
+
+
+def test_the_home_directory_is_no_project(env: dict[str, str]) -> None:
+    home = Path(env["HOME"])
+    (home / ".pepys.toml").write_text("[memory]\nindexThinking = true\n", encoding="utf-8")
+    below = home / "notes"
+    below.mkdir()
+
+    resolved = config.load(env, below, trusted=True)
+
+    assert (resolved.memory.index_thinking, resolved.ignored) == (False, None)
+
+
+def test_directories_follow_the_xdg_variables_when_these_are_absolute() -> None:
+    env = {"HOME": "/home/kim", "XDG_CACHE_HOME": "/cache", "XDG_STATE_HOME": "relative"}
+
+    found = paths.cache_dir(env), paths.config_dir(env), paths.state_dir(env)
+
+    assert found == (Path("/cache/pepys"), Path("/home/kim/.config/pepys"), Path("/home/kim/.local/state/pepys"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="file modes are POSIX")
+def test_what_is_created_is_for_the_user_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "file"
+
+    paths.write_private(path, "text")
+
+    modes = [stat.S_IMODE(each.stat().st_mode) for each in (path.parent.parent, path.parent, path)]
+    assert modes == [0o700, 0o700, 0o600]
+    assert sorted(path.parent.iterdir()) == [path]
+
+
+def test_a_damaged_trust_list_is_named(env: dict[str, str], project: Path) -> None:
+    paths.write_private(trust.store(env), '{"no": "list"}')
+
+    with pytest.raises(InvalidConfiguration, match=r"trusted\.json"):
+        trust.trusted(env)
