@@ -1,0 +1,1 @@
+"""Benchmarks: one command, JSON out. What the figures mean: docs/explanation/benchmarks.md."""

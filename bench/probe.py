@@ -1,0 +1,166 @@
+"""What runs in processes of its own, so that time and memory are its own: `python -m bench.probe NAME JSON`."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.queries import Query
+from bench.timing import by_kind, spread
+
+if TYPE_CHECKING:
+    from pepys.workspace import Workspace
+
+LIMIT = 10
+"""Hits asked of the bare engine: the default page of `memory.recall`."""
+
+LISTINGS = 20
+
+
+def decode(paths: list[str]) -> dict[str, Any]:
+    """Read the files and decode every line with msgspec, keeping nothing."""
+    import msgspec
+
+    decoded = msgspec.json.Decoder().decode
+    started = time.perf_counter()
+    size = lines = 0
+    for path in paths:
+        data = Path(path).read_bytes()
+        for line in data.splitlines():
+            decoded(line)
+            lines += 1
+        size += len(data)
+    seconds = time.perf_counter() - started
+    return {"seconds": seconds, "mb_per_s": size / 1e6 / seconds, "lines": lines}
+
+
+def build(agent_dir: str, index_dir: str) -> dict[str, Any]:
+    """Index everything."""
+    started = time.perf_counter()
+    with _opened(agent_dir, index_dir) as workspace:
+        done = workspace.history.refresh()
+    return {
+        "seconds": time.perf_counter() - started,
+        "new": done.new,
+        "failed": len(done.failed),
+        "bytes_read": done.bytes_read,
+    }
+
+
+def recall(agent_dir: str, index_dir: str, queries: str) -> dict[str, Any]:
+    """Whole recalls in one process: freshness, search, evidence re-read from the sources."""
+    with _opened(agent_dir, index_dir) as workspace:
+
+        def asks(query: Query) -> Callable[[], int]:
+            arguments = query.arguments()
+            return lambda: int(workspace.call("memory.recall", arguments)["total"])
+
+        asked = _kept(queries)
+        started = time.perf_counter()
+        asks(asked[0])()
+        first_s = time.perf_counter() - started
+        kinds = by_kind([(query.kind, asks(query)) for query in asked])
+        answer = workspace.call("memory.recall", asked[0].arguments())
+        return {"first_ms": first_s * 1e3, "kinds": kinds, "coverage": answer["coverage"]}
+
+
+def engine(index_dir: str, queries: str) -> dict[str, Any]:
+    """The bare engine on the product's index: the query that a recall makes, its best places and its exact count."""
+    from pepys.index.engines.base import Among, Filters, Run, Runs, Words
+    from pepys.index.engines.tantivy import TantivyEngine
+    from pepys.index.history import FOLDER
+
+    text = TantivyEngine(os.path.join(index_dir, FOLDER, "text"))
+    everything = Among(frozenset(), inverted=True)
+
+    def searches(query: Query) -> Callable[[], int]:
+        filters = Filters(role=query.role, since=query.since, until=query.until)
+        if query.match == "phrase":
+            wanted: Runs | Words = Runs((Run(query.terms, open_left=True, open_right=True),))
+        else:
+            wanted = Words(query.terms, query.match)
+        return lambda: text.search(wanted, filters, everything, LIMIT).total
+
+    return {"kinds": by_kind([(query.kind, searches(query)) for query in _kept(queries)]), "documents": text.documents}
+
+
+def listing(agent_dir: str) -> dict[str, Any]:
+    """List the session directories and stat every file, with nothing of the product."""
+
+    def once() -> float:
+        started = time.perf_counter()
+        for folder in os.scandir(os.path.join(agent_dir, "sessions")):
+            for entry in os.scandir(folder.path):
+                entry.stat()
+        return time.perf_counter() - started
+
+    return spread(once() for _ in range(LISTINGS))
+
+
+def recheck(agent_dir: str, index_dir: str, passes: int) -> dict[str, Any]:
+    """Bring an unchanged index up to date; sources that Python opened meanwhile are counted."""
+    opened: list[str] = []
+    with _opened(agent_dir, index_dir) as workspace:
+        sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
+        seconds = []
+        for _ in range(passes):
+            started = time.perf_counter()
+            done = workspace.history.refresh()
+            seconds.append(time.perf_counter() - started)
+        sources = [path for path in opened if path.endswith(".jsonl")]
+        return {**spread(seconds), "sources": done.sources, "unchanged": done.unchanged, "opens": len(sources)}
+
+
+def fts5_build(paths: list[str], database: str) -> dict[str, Any]:
+    """The baseline's index over the same documents, decoding included."""
+    from bench import fts5
+    from bench.fragments import documents
+
+    started = time.perf_counter()
+    count = fts5.build(database, documents(paths))
+    return {"seconds": time.perf_counter() - started, "documents": count}
+
+
+def fts5_query(database: str, queries: str) -> dict[str, Any]:
+    """The baseline's answers: the ten best and the exact count, and the ten best alone."""
+    from bench import fts5
+
+    db = fts5.opened(database)
+    asked = _kept(queries)
+
+    def kinds(*, counted: bool) -> Mapping[str, dict[str, float]]:
+        return by_kind([(query.kind, fts5.searches(db, query, counted=counted)) for query in asked])
+
+    return {"kinds": kinds(counted=True), "best_alone": kinds(counted=False)}
+
+
+def _opened(agent_dir: str, index_dir: str) -> Workspace:
+    import pepys.workspace
+
+    return pepys.workspace.open(host="pi", agent_dir=Path(agent_dir), index_dir=Path(index_dir))
+
+
+def _kept(queries: str) -> list[Query]:
+    return [Query(**{**row, "terms": tuple(row["terms"])}) for row in json.loads(Path(queries).read_text())]
+
+
+PROBES: Mapping[str, Callable[..., dict[str, Any]]] = {
+    probe.__name__: probe for probe in (decode, build, recall, engine, listing, recheck, fts5_build, fts5_query)
+}
+
+
+def main() -> None:
+    """Run one probe and print what it measured."""
+    name, arguments = sys.argv[1:]
+    gc.collect()
+    print(json.dumps(PROBES[name](**json.loads(arguments))))
+
+
+if __name__ == "__main__":
+    main()
