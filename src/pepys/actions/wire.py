@@ -48,7 +48,7 @@ class LiveBranch:
 class CallContext:
     """The circumstances of a call, as a host states them. Paths may be relative to `cwd`."""
 
-    host: Literal["all", "pi", "omp"] = field(default="all", metadata=about("Whose sessions."))
+    host: Literal["all", "pi", "omp"] | None = field(default=None, metadata=about("Whose sessions; default: all."))
     agent_dir: str | None = field(default=None, metadata=about("The host's agent directory.", minLength=1))
     session_dirs: tuple[str, ...] = field(default=(), metadata=about("More folders of session files."))
     index_dir: str | None = field(default=None, metadata=about("Directory of the index.", minLength=1))
@@ -64,7 +64,7 @@ class CallContext:
 
 
 def read_context(value: object, cwd: Path) -> dict[str, Any]:
-    """The keywords for `workspace.open` that the context *value* of a call stands for.
+    """The keywords for `workspace.open` that the context *value* of a call states, and no others.
 
     Args:
         cwd: Of this process; relative paths of the context are taken from the context's own cwd, else from here.
@@ -85,11 +85,11 @@ def read_context(value: object, cwd: Path) -> dict[str, Any]:
         from pepys.model.lineage import Live
 
         live = Live(given.live.leaf_id, given.live.entry_ids)
-    return {
+    keywords = {
         "host": given.host,
-        "cwd": base,
+        "cwd": path(given.cwd),
         "agent_dir": path(given.agent_dir),
-        "session_dirs": tuple(base / text for text in given.session_dirs),
+        "session_dirs": tuple(base / text for text in given.session_dirs) or None,
         "index_dir": path(given.index_dir),
         "session_file": path(given.session_file),
         "current_session_id": given.current_session_id,
@@ -100,3 +100,4 @@ def read_context(value: object, cwd: Path) -> dict[str, Any]:
         "trusted": given.trusted,
         "config_overrides": given.config,
     }
+    return {name: stated for name, stated in keywords.items() if stated is not None}

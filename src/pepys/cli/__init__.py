@@ -1,0 +1,19 @@
+"""The command line. `main` is the console script; everything heavier is imported when a command needs it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `pepys` with *argv* (the process's own arguments by default) and return the exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments in (["--version"], ["-V"]):
+        from pepys import __version__
+
+        print(f"pepys {__version__}")
+        return 0
+    from pepys.cli import app
+
+    return app.run(arguments)

@@ -1,0 +1,67 @@
+"""From arguments to a command, and from whatever it raises to an exit status."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+from pepys.cli import options
+from pepys.cli.output import Output
+from pepys.errors import PepysError
+
+COMMANDS: Mapping[str, str] = {
+    # name, which is also the module's: what it does
+    "recall": "search sessions",
+    "sessions": "list sessions, newest first",
+    "expand": "read full records of a session",
+    "call": "call an action with JSON, and print JSON",
+    "index": "build, watch, show or delete the index",
+    "doctor": "check hosts, sessions, index and configuration",
+    "config": "show every configuration key, its value and where it comes from",
+    "trust": "let a project's .pepys.toml take effect",
+    "completion": "print a completion script for a shell",
+    "demo": "try Pepys on sample sessions, without touching anything",
+}
+
+INTERNAL_ERROR = 1
+INTERRUPTED = 130
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command that *arguments* name; errors are printed, never raised."""
+    os.umask(0o077)
+    for stream in (sys.stdout, sys.stderr):
+        # Lone surrogates become \udXXX, which inside JSON is exactly their escape.
+        reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace")
+    # A guess, for the case that the arguments cannot be parsed.
+    out = Output(sys.stdout, sys.stderr, as_json="--json" in arguments or arguments[:1] == ["call"])
+    try:
+        return _command(arguments, out)
+    except PepysError as error:
+        out.error(error)
+        return error.exit_status
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has seen enough. Python would complain once more when it flushes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        # A defect of ours: the traceback is for the report, the one shape of errors for the program that called.
+        import traceback
+
+        traceback.print_exc(file=sys.stderr)
+        out.error(PepysError(f"{type(error).__name__}: {error}", hint="This is a defect in Pepys; please report it."))
+        return INTERNAL_ERROR
+
+
+def _command(arguments: Sequence[str], out: Output) -> int:
+    args = options.parser(COMMANDS, arguments).parse_args(arguments, options.defaults())
+    out.as_json = args.json or args.command == "call"
+    out.color = not (args.no_color or os.environ.get("NO_COLOR"))
+    status: int = options.command(args.command).run(args, out)
+    out.flush()
+    return status

@@ -1,0 +1,1 @@
+"""One module a command, with `configure` and `run` (`pepys.cli.options.Command`)."""

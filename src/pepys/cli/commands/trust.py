@@ -1,0 +1,41 @@
+"""`pepys trust`: let a project's `.pepys.toml` take effect."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from pepys import trust
+from pepys.cli.output import Output
+from pepys.errors import InvalidArgument
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the directory and the way back."""
+    parser.add_argument("path", nargs="?", metavar="PATH", help="a project directory; nothing: list those trusted")
+    parser.add_argument("--revoke", action="store_true", help="no longer trust it")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Change the list, and print it when no directory is named or JSON is asked for."""
+    if args.path is not None:
+        directory = Path(args.path).resolve()
+        if args.revoke:
+            if not trust.revoke(directory, os.environ):
+                raise InvalidArgument(f"{directory} was not trusted.", hint="`pepys trust` lists what is.")
+        elif directory.is_dir():
+            trust.grant(directory, os.environ)
+        else:
+            raise InvalidArgument(f"{directory} is no directory.")
+    elif args.revoke:
+        raise InvalidArgument("--revoke needs a PATH.")
+    listed = [str(directory) for directory in trust.trusted(os.environ)]
+    if out.as_json:
+        out.json({"trusted": listed})
+    elif args.path is None:
+        for directory_name in listed:
+            out.line(directory_name)
+    else:
+        out.note(f"{directory} is {'no longer ' if args.revoke else ''}trusted.")
+    return 0

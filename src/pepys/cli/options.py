@@ -1,0 +1,165 @@
+"""The options that every command takes, and what they mean for the workspace."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
+
+from pepys.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from pepys.cli.output import Output
+    from pepys.workspace import Workspace
+
+
+class Command(Protocol):
+    """A module of `pepys.cli.commands`."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        """Add the command's own arguments."""
+
+    def run(self, args: argparse.Namespace, out: Output) -> int:
+        """Do it, and return the exit status."""
+        ...
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are errors like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse would print."""
+        raise InvalidArgument(f"{message[:1].upper()}{message[1:]}", hint=f"See `{self.prog} --help`.")
+
+
+class _Collect(argparse.Action):
+    """A repeatable option that may stand before and after the command's name."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **kwargs: Any) -> None:
+        super().__init__(option_strings, dest, **kwargs)
+        self.collected: list[Any] = []
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None
+    ) -> None:
+        # argparse gives each command a fresh namespace that overwrites the outer one.
+        self.collected.append(values)
+        setattr(namespace, self.dest, self.collected)
+
+
+def command(name: str) -> Command:
+    """The module of the command *name*."""
+    return cast(Command, import_module(f"pepys.cli.commands.{name}"))
+
+
+def parser(commands: Mapping[str, str], arguments: Sequence[str] | None) -> Parser:
+    """The parser of the whole command line.
+
+    Args:
+        commands: Their names and summaries.
+        arguments: Only commands named in them get their own options; None: every command does.
+    """
+    from pepys import __version__
+
+    common = _common()
+    top = Parser(
+        prog="pepys",
+        description="The diary that coding agents keep: search the sessions of Pi and OMP, with evidence.",
+        parents=[common],
+        allow_abbrev=False,
+    )
+    top.add_argument("-V", "--version", action="version", version=f"pepys {__version__}")
+    subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, summary in commands.items():
+        own = subparsers.add_parser(
+            name, help=summary, description=f"{summary[:1].upper()}{summary[1:]}.", parents=[common], allow_abbrev=False
+        )
+        if arguments is None or name in arguments:
+            command(name).configure(own)
+    return top
+
+
+def defaults() -> argparse.Namespace:
+    """What holds where an option of `_common` is not given: those suppress their own defaults."""
+    return argparse.Namespace(
+        host="all",
+        agent_dir=None,
+        sessions=[],
+        cwd=None,
+        index_dir=None,
+        session_file=None,
+        json=False,
+        no_color=False,
+        trust_project=False,
+    )
+
+
+def _common() -> Parser:
+    common = Parser(add_help=False, argument_default=argparse.SUPPRESS, allow_abbrev=False)
+    group = common.add_argument_group("options of every command")
+    group.add_argument("--host", choices=["pi", "omp", "all"], help="whose sessions; default: all")
+    group.add_argument("--agent-dir", metavar="PATH", help="agent directory of the host (with --host)")
+    group.add_argument("--sessions", metavar="DIR", action=_Collect, help="another folder of sessions; repeatable")
+    group.add_argument("--cwd", metavar="PATH", help="the project; default: the working directory")
+    group.add_argument("--index-dir", metavar="PATH", help="directory of the index")
+    group.add_argument("--session-file", metavar="PATH", help="the current session's file")
+    group.add_argument("--json", action="store_true", help="print JSON")
+    group.add_argument("--no-color", action="store_true", help="no colours (also: NO_COLOR)")
+    group.add_argument("--trust-project", action="store_true", help="use the project's .pepys.toml this once")
+    return common
+
+
+def add_branches(parser: argparse.ArgumentParser) -> None:
+    """Add `--branches` and its short form `--all`."""
+    parser.add_argument("--branches", choices=["active", "all"], help="the selected branch, or every branch")
+    parser.add_argument(
+        "--all", dest="branches", action="store_const", const="all", help="every branch: --branches all"
+    )
+
+
+def keywords(args: argparse.Namespace, env: Mapping[str, str]) -> dict[str, Any]:
+    """The keywords for `workspace.open` that the options of every command stand for."""
+    cwd = Path.cwd()
+
+    def path(text: str | None) -> Path | None:
+        return None if text is None else cwd / text
+
+    # Pi tells the commands that its tools run which session they belong to (decisions 35).
+    from_host = args.session_file is None and env.get("PI_SESSION_FILE")
+    return {
+        "host": args.host,
+        "cwd": path(args.cwd) or cwd,
+        "agent_dir": path(args.agent_dir),
+        "session_dirs": tuple(cwd / text for text in args.sessions),
+        "index_dir": path(args.index_dir),
+        "session_file": path(args.session_file or env.get("PI_SESSION_FILE") or None),
+        "current_session_id": (env.get("PI_SESSION_ID") or None) if from_host else None,
+        "trusted": True if args.trust_project else None,
+    }
+
+
+@contextmanager
+def opened(args: argparse.Namespace, out: Output) -> Iterator[Workspace]:
+    """The workspace that the options describe; indexing is waited for, with its progress on a terminal."""
+    from pepys import workspace
+    from pepys.cli.progress import shown
+
+    with (
+        shown(out) as progress,
+        workspace.open(**keywords(args, os.environ), env=os.environ, progress=progress) as opened_workspace,
+    ):
+        yield opened_workspace
+
+
+def given(args: argparse.Namespace) -> list[str]:
+    """The options that another command needs to see the same sessions."""
+    words = [] if args.host == "all" else ["--host", args.host]
+    for option, value in (("--agent-dir", args.agent_dir), ("--index-dir", args.index_dir)):
+        words += [option, value] if value is not None else []
+    for directory in args.sessions:
+        words += ["--sessions", directory]
+    return words

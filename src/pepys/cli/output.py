@@ -1,0 +1,93 @@
+"""Where output goes: data to stdout, everything else to stderr, colours only to terminals."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+from pepys.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pepys.errors import PepysError
+
+
+class Span(NamedTuple):
+    """A run of text with one look."""
+
+    text: str
+    style: str = ""  # in rich's words: bold, dim, ...
+
+
+MATCH = "bold yellow"
+
+# JSON leaves these as they are, and a terminal would obey them. Their escapes are the same JSON.
+_STEERING = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+class Output:
+    """The two streams of a command.
+
+    Attributes:
+        as_json: Whether stdout gets JSON; then it gets nothing else, not even for an error.
+        color: Whether a terminal may get colours.
+    """
+
+    def __init__(self, stdout: TextIO, stderr: TextIO, *, as_json: bool = False, color: bool = True) -> None:
+        self.stdout = stdout
+        self.stderr = stderr
+        self.as_json = as_json
+        self.color = color
+        self._consoles: dict[TextIO, Console] = {}
+
+    def json(self, value: object, *, indent: int | None = None) -> None:
+        """Print *value* as JSON, on one line unless it is indented."""
+        self.stdout.write(json_text(value, indent) + "\n")
+
+    def line(self, *spans: Span | str) -> None:
+        """Print data for people. Control characters are made visible, wherever the text came from."""
+        self._print(self.stdout, spans)
+
+    def note(self, *spans: Span | str) -> None:
+        """Say something that is not data, on stderr."""
+        self._print(self.stderr, spans)
+
+    def error(self, error: PepysError) -> None:
+        """Show *error* the way this output is read: as JSON on stdout, or in words on stderr."""
+        if self.as_json:
+            self.json({"error": error.as_json()})
+        else:
+            self.note(Span("pepys: ", "bold red"), error.message)
+            if error.hint:
+                self.note(error.hint)
+
+    def flush(self) -> None:
+        """Hand everything over; a reader that is gone shows up here at the latest."""
+        self.stdout.flush()
+
+    def _print(self, stream: TextIO, spans: tuple[Span | str, ...]) -> None:
+        runs = [span if isinstance(span, Span) else Span(span) for span in spans]
+        if stream.isatty():
+            from rich.text import Text
+
+            text = Text.assemble(*((printable(run.text), run.style) for run in runs))
+            self._console(stream).print(text, soft_wrap=True)
+        else:
+            stream.write(printable("".join(run.text for run in runs)) + "\n")
+
+    def _console(self, stream: TextIO) -> Console:
+        if stream not in self._consoles:
+            from rich.console import Console
+
+            self._consoles[stream] = Console(file=stream, no_color=not self.color, highlight=False)
+        return self._consoles[stream]
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """*value* as JSON with non-ASCII characters as they are, but for those that steer a terminal."""
+    import json
+
+    separators: Any = (",", ":") if indent is None else None
+    text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
+    return _STEERING.sub(lambda match: f"\\u{ord(match.group()):04x}", text)

@@ -1,0 +1,124 @@
+"""Answers in words: values in, lines of spans out. Nothing is printed here."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pepys.cli.dates import local
+from pepys.cli.output import MATCH, Span
+from pepys.model.coverage import REASONS
+from pepys.text import query_terms, token_spans
+
+Line = Sequence[Span | str]
+Json = Mapping[str, Any]
+
+
+def hit_lines(hit: Json, query: str, *, phrase: bool, options: Sequence[str]) -> Iterator[Line]:
+    """One hit: where it is, what it says with the matches marked, and the command that opens it."""
+    if hit["kind"] != "entry":
+        yield (
+            Span(_name(hit), "bold"),
+            "  ",
+            Span(_time(hit.get("lastTimestamp")), "dim"),
+            f"  {hit.get('cwd') or ''}",
+        )
+        return
+    yield (
+        Span(_name(hit), "bold"),
+        "  ",
+        Span(_time(hit.get("timestamp")), "dim"),
+        f"  {_role(hit)}",
+        *([Span("  error", "red")] if hit.get("isError") else []),
+    )
+    snippet = hit.get("snippet") or ""
+    yield marked(snippet, query, phrase=phrase) if snippet else (Span("(no text)", "dim"),)
+    yield (Span(open_command(hit, options), "cyan"),)
+
+
+def open_command(hit: Json, options: Sequence[str]) -> str:
+    """The command that shows the full record of an entry hit, quoted for a shell."""
+    session = hit.get("file") or hit["sessionId"]
+    words = ["pepys", "expand", str(session), "--index", str(hit["index"])]
+    if hit.get("follow", {}).get("args", {}).get("branches") == "all":
+        words.append("--all")
+    return shlex.join([*words, *options])
+
+
+def marked(snippet: str, query: str, *, phrase: bool) -> list[Span]:
+    """*snippet* with every match of *query* as a span of its own."""
+    spans: list[Span] = []
+    end = 0
+    for start, stop in _matches(snippet, query, phrase=phrase):
+        if start >= end:
+            spans += [Span(snippet[end:start]), Span(snippet[start:stop], MATCH)]
+            end = stop
+    spans.append(Span(snippet[end:]))
+    return [span for span in spans if span.text]
+
+
+def session_line(row: Json) -> Line:
+    """One session of a list."""
+    name = row.get("name")
+    return (
+        Span(_time(row.get("mtime")), "dim"),
+        f"  {row.get('entryCount', 0):>5}  ",
+        Span(str(row["id"]), "bold"),
+        f"  {row.get('host') or ''}  {row.get('cwd') or ''}",
+        *([f"  {name}"] if name else []),
+        *([Span(f"  ({row['kind']})", "dim")] if row.get("kind") not in (None, "session") else []),
+    )
+
+
+def entry_lines(entry: Json) -> Iterator[Line]:
+    """One record, or the part of it that an expansion returned."""
+    covered = entry.get("textRange") or {}
+    if not covered.get("start"):
+        yield (
+            Span(f"[{entry['index']}]", "bold"),
+            f" {_role(entry)}  ",
+            Span(_time(entry.get("timestamp")), "dim"),
+            *([Span("  error", "red")] if entry.get("isError") else []),
+            Span(f"  {entry.get('entryId') or ''}", "dim"),
+        )
+    yield (entry.get("text") or "",)
+
+
+def coverage_lines(coverage: Json) -> Iterator[Line]:
+    """What an answer did not look at; nothing when it is complete and nothing was left out."""
+    for reason in coverage.get("reasons", ()):
+        incomplete, meaning = REASONS.get(reason, (True, reason))
+        yield (Span("Incomplete: " if incomplete else "Note: ", "yellow"), f"{meaning} ({reason})")
+    left_out = coverage.get("subagentSessionsLeftOut")
+    if left_out:
+        yield (Span(f"{left_out} sessions of sub-agents were left out; --subagents searches them too.", "dim"),)
+
+
+def _matches(snippet: str, query: str, *, phrase: bool) -> Iterator[tuple[int, int]]:
+    if phrase:
+        if query.strip():
+            for found in re.finditer(re.escape(query.strip()), snippet, re.IGNORECASE):
+                yield found.span()
+        return
+    terms = set(query_terms(query))
+    for token, start, end in token_spans(snippet):
+        if token in terms:
+            yield start, end
+
+
+def _name(hit: Json) -> str:
+    name = hit.get("name")
+    return f"{name} ({hit['sessionId']})" if name else str(hit["sessionId"])
+
+
+def _role(record: Json) -> str:
+    role = record.get("role") or record.get("type") or "entry"
+    return f"{role} {record['tool']}" if record.get("tool") else str(role)
+
+
+def _time(value: object) -> str:
+    if isinstance(value, (int, float)):
+        return local(value)
+    return str(value) if value else "no time"
