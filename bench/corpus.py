@@ -48,7 +48,12 @@ class Corpus:
 
     def paths(self) -> list[str]:
         """Every session file, in a stable order."""
-        return sorted(str(path) for path in (self.directory / "sessions").glob("*/*.jsonl"))
+        return session_files(self.directory)
+
+
+def session_files(agent_dir: Path) -> list[str]:
+    """Every session file below an agent directory, in a stable order."""
+    return sorted(str(path) for path in (agent_dir / "sessions").glob("*/*.jsonl"))
 
 
 def corpus(directory: Path, shape: Shape, say: Callable[[str], None] = lambda _: None) -> Corpus:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.corpus import session_files
 from bench.queries import Query
 from bench.timing import by_kind, spread
 
@@ -23,14 +24,14 @@ LIMIT = 10
 LISTINGS = 20
 
 
-def decode(paths: list[str]) -> dict[str, Any]:
-    """Read the files and decode every line with msgspec, keeping nothing."""
+def decode(agent_dir: str) -> dict[str, Any]:
+    """Read the session files and decode every line with msgspec, keeping nothing."""
     import msgspec
 
     decoded = msgspec.json.Decoder().decode
     started = time.perf_counter()
     size = lines = 0
-    for path in paths:
+    for path in session_files(Path(agent_dir)):
         data = Path(path).read_bytes()
         for line in data.splitlines():
             decoded(line)
@@ -76,7 +77,7 @@ def engine(index_dir: str, queries: str) -> dict[str, Any]:
     from pepys.index.engines.tantivy import TantivyEngine
     from pepys.index.history import FOLDER
 
-    text = TantivyEngine(os.path.join(index_dir, FOLDER, "text"))
+    text = TantivyEngine(os.path.join(index_dir, FOLDER, "text"), writable=False)
     everything = Among(frozenset(), inverted=True)
 
     def searches(query: Query) -> Callable[[], int]:
@@ -117,13 +118,13 @@ def recheck(agent_dir: str, index_dir: str, passes: int) -> dict[str, Any]:
         return {**spread(seconds), "sources": done.sources, "unchanged": done.unchanged, "opens": len(sources)}
 
 
-def fts5_build(paths: list[str], database: str) -> dict[str, Any]:
+def fts5_build(agent_dir: str, database: str) -> dict[str, Any]:
     """The baseline's index over the same documents, decoding included."""
     from bench import fts5
     from bench.fragments import documents
 
     started = time.perf_counter()
-    count = fts5.build(database, documents(paths))
+    count = fts5.build(database, documents(session_files(Path(agent_dir))))
     return {"seconds": time.perf_counter() - started, "documents": count}
 
 

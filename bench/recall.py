@@ -84,9 +84,8 @@ def _figures(corpus: Corpus, options: Options, name: str, say: Callable[[str], N
     asked = options.work / f"queries-{name}.json"
     say(f"{name}: choosing queries")
     asked.write_text(json.dumps([asdict(query) for query in queries(corpus, options.per_kind)]))
-    paths = corpus.paths()
     say(f"{name}: decoding")
-    decode = probe("decode", paths=_thinned(paths)).value
+    decode = probe("decode", agent_dir=agent).value
     say(f"{name}: indexing")
     build = probe("build", sampled=True, agent_dir=agent, index_dir=str(index))
     say(f"{name}: recalling")
@@ -97,7 +96,7 @@ def _figures(corpus: Corpus, options: Options, name: str, say: Callable[[str], N
     cold = _cold(corpus, index, options.cold_pairs)
     say(f"{name}: appending")
     return {
-        "corpus": {**asdict(corpus.shape), "bytes": corpus.size, "sources": len(paths)},
+        "corpus": {**asdict(corpus.shape), "bytes": corpus.size, "sources": len(corpus.paths())},
         "decode": decode,
         "build": {**_built(build, corpus.size), **_memory(build)},
         "index": {"bytes": size, "of_source": size / corpus.size},
@@ -117,11 +116,6 @@ def _memory(outcome: Outcome) -> dict[str, int]:
     return {"rss_bytes": outcome.rss_bytes, "anonymous_bytes": outcome.anonymous_bytes}
 
 
-def _thinned(paths: list[str], most: int = 200) -> list[str]:
-    """Evenly chosen files: the speed of decoding does not need all of them."""
-    return paths[:: max(1, len(paths) // most)]
-
-
 def _size(directory: Path) -> int:
     return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
 
@@ -130,7 +124,7 @@ def _fts5(corpus: Corpus, work: Path, say: Callable[[str], None]) -> dict[str, A
     database = work / "fts5.sqlite"
     database.unlink(missing_ok=True)
     say("FTS5: indexing")
-    build = probe("fts5_build", sampled=True, paths=corpus.paths(), database=str(database))
+    build = probe("fts5_build", sampled=True, agent_dir=str(corpus.directory), database=str(database))
     say("FTS5: searching")
     found = probe("fts5_query", sampled=True, database=str(database), queries=str(work / "queries-large.json"))
     size = database.stat().st_size
@@ -207,7 +201,7 @@ def _recheck(options: Options, say: Callable[[str], None]) -> dict[str, Any]:
     index = options.work / "index-recheck"
     shutil.rmtree(index, ignore_errors=True)
     say("recheck: indexing")
-    where = {"agent_dir": str(many.directory), "index_dir": str(index)}
+    where: dict[str, Any] = {"agent_dir": str(many.directory), "index_dir": str(index)}
     probe("build", **where)
     say("recheck: checking again")
     figures: dict[str, Any] = probe("recheck", **where, passes=5).value
@@ -216,7 +210,7 @@ def _recheck(options: Options, say: Callable[[str], None]) -> dict[str, Any]:
     return figures
 
 
-def _traced(where: dict[str, str], files: int) -> dict[str, Any]:
+def _traced(where: dict[str, Any], files: int) -> dict[str, Any]:
     """The system calls on session files during one check, by strace."""
     calls = "trace=open,openat,stat,lstat,newfstatat,statx"
     with tempfile.NamedTemporaryFile() as log:

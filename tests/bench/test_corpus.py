@@ -95,9 +95,9 @@ def test_a_directory_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_tiny_run_reports_every_figure_and_judges_every_target(tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
-    arguments = ["--mb", "11", "--files", "30", "--queries", "2", "--cold", "1", "--appends", "2", "--recheck-files", "40"]
+    tiny = "recall --mb 11 --files 30 --queries 2 --cold 1 --appends 2 --recheck-files 40"
 
-    status = main(["recall", *arguments, "--work", str(tmp_path / "work"), "--out", str(out)])
+    status = main([*tiny.split(), "--work", str(tmp_path / "work"), "--out", str(out)])
 
     figures = json.loads(out.read_text())
     measured = {"corpus", "decode", "build", "index", "recall", "engine", "listing", "cold", "append"}
