@@ -59,7 +59,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _command(arguments: Sequence[str], out: Output) -> int:
-    args = options.parser(COMMANDS, arguments).parse_args(arguments, options.defaults())
+    args = options.parser(COMMANDS, arguments).parse_args(arguments or ["--help"], options.defaults())
     out.as_json = args.json or args.command == "call"
     out.color = not (args.no_color or os.environ.get("NO_COLOR"))
     status: int = options.command(args.command).run(args, out)

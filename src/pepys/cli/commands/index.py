@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from pepys.cli import options
 from pepys.cli.output import Output, Span
 from pepys.errors import InvalidArgument
+from pepys.model.coverage import REASONS
 
 if TYPE_CHECKING:
-    from pepys.index.history import Refreshed
+    from pepys.index.apply import Refreshed
 
 WATCH_INTERVAL_S = 2.0
 
@@ -48,36 +49,37 @@ def run(args: argparse.Namespace, out: Output) -> int:
             else:
                 out.note("The index is deleted; the next search builds it again." if deleted else "There is no index.")
         else:
-            _show(history.refresh(rebuild=args.rebuild, wait=True), out)
+            _show(history.refresh(rebuild=args.rebuild), out)
             while args.watch:
                 time.sleep(WATCH_INTERVAL_S)
-                refreshed = history.refresh(wait=True)
+                refreshed = history.refresh()
                 if refreshed.new or refreshed.grown or refreshed.rebuilt or refreshed.removed:
                     _show(refreshed, out)
     return 0
 
 
 def _show(refreshed: Refreshed, out: Output) -> None:
+    counts = {name: getattr(refreshed, name) for name in ("new", "grown", "rebuilt", "removed")}
+    counts["failed"] = len(refreshed.failed)
     if out.as_json:
-        from dataclasses import asdict
-
-        from pepys.spelling import camel
-
-        out.json({camel(name): value for name, value in asdict(refreshed).items()})
+        out.json(
+            {
+                "sources": refreshed.sources,
+                **counts,
+                "failed": refreshed.failed,
+                "unchanged": refreshed.unchanged,
+                "bytesRead": refreshed.bytes_read,
+                "seconds": round(refreshed.seconds, 3),
+                "reasons": list(refreshed.reasons),
+            }
+        )
     else:
-        counts = ", ".join(
-            f"{getattr(refreshed, name)} {name}"
-            for name in ("new", "grown", "rebuilt", "removed", "failed")
-            if getattr(refreshed, name)
-        )
+        done = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing changed"
         out.line(
-            f"{refreshed.sources} sessions: {counts or 'nothing changed'} "
-            f"({refreshed.bytes_read / 1e6:.1f} MB in {refreshed.seconds:.1f} s)"
+            f"{refreshed.sources} sessions: {done} ({refreshed.bytes_read / 1e6:.1f} MB in {refreshed.seconds:.1f} s)"
         )
-        from pepys.cli import render
-
-        for line in render.coverage_lines({"reasons": refreshed.reasons}):
-            out.note(*line)
+        for path, reason in refreshed.failed.items():
+            out.note(f"{path}: {REASONS[reason][1] if reason in REASONS else reason}")
     out.flush()
 
 

@@ -1,0 +1,132 @@
+"""`pepys doctor`: check hosts, sessions, index and configuration."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import stat
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pepys import config
+from pepys.cli import options
+from pepys.cli.output import Output, Span
+from pepys.errors import PepysError
+
+if TYPE_CHECKING:
+    from pepys.index.history import History
+
+NEEDS_ACTION = 1
+
+
+class Check(NamedTuple):
+    """One thing that was looked at."""
+
+    subject: str
+    state: Literal["ok", "note", "action"]
+    finding: str
+    step: str = ""  # what to do about it
+
+
+_STYLES = {"ok": "green", "note": "yellow", "action": "bold red"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Nothing beyond the options of every command."""
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Print what was found; 1 when something needs the user."""
+    checks = [*_versions(), *_configuration(args)]
+    if any(check.state == "action" for check in checks):
+        checks.append(Check("sessions", "note", "not looked at while configuration cannot be used"))
+    else:
+        with options.opened(args, out) as workspace:
+            checks += [*_roots(workspace.history), *_index(workspace.history)]
+    if out.as_json:
+        out.json({"checks": [check._asdict() for check in checks]})
+    else:
+        for check in checks:
+            out.line(Span(f"{check.state:6}", _STYLES[check.state]), f"  {check.subject}: {check.finding}")
+            if check.step:
+                out.line(f"        {check.step}")
+    return NEEDS_ACTION if any(check.state == "action" for check in checks) else 0
+
+
+def _versions() -> Iterator[Check]:
+    import sqlite3
+    from importlib.metadata import version
+
+    from pepys import __version__
+
+    yield Check(
+        "versions",
+        "ok",
+        f"pepys {__version__}, Python {platform.python_version()}, tantivy {version('tantivy')}, "
+        f"SQLite {sqlite3.sqlite_version}",
+    )
+
+
+def _configuration(args: argparse.Namespace) -> Iterator[Check]:
+    keywords = options.keywords(args, os.environ)
+    try:
+        resolved = config.load(os.environ, keywords["cwd"], trusted=keywords["trusted"])
+    except PepysError as error:
+        yield Check(
+            "configuration", "action", error.message, error.hint or "Mend it; `pepys config list` shows the keys."
+        )
+        return
+    changed = ", ".join(f"{name} ({origin})" for name, origin in resolved.origins.items())
+    yield Check("configuration", "ok", changed or "every key has its default")
+    if resolved.ignored is not None:
+        step = f"`pepys trust {resolved.ignored.parent}` lets it take effect."
+        yield Check("configuration", "note", f"{resolved.ignored} is ignored: its project is not trusted", step)
+
+
+def _roots(history: History) -> Iterator[Check]:
+    from pepys.hosts.discovery import listing
+
+    seen = listing(history.roots)
+    counts = Counter((found.root, found.kind) for found in seen.found.values())
+    for root in history.roots:
+        kinds = [f"{counts[root.path, kind]} {kind}s" for kind in ("session", "subagent") if counts[root.path, kind]]
+        if archived := counts[root.path, "archived"]:
+            kinds.append(f"{archived} archived")
+        there = ", ".join(kinds) or ("no sessions" if Path(root.path).is_dir() else "not there")
+        yield Check(f"{root.host} sessions", "ok" if kinds else "note", f"{root.path}: {there}")
+    for directory, reason in sorted(seen.unlisted.items()):
+        yield Check("sessions", "action", f"{directory} cannot be listed: {reason}", "Give yourself access to it.")
+    if not seen.found:
+        step = "Name a folder with --sessions DIR, or see what Pepys does with `pepys demo`."
+        yield Check("sessions", "note", "no sessions were found", step)
+
+
+def _index(history: History) -> Iterator[Check]:
+    directory = Path(history.directory)
+    place = next(path for path in (directory, *directory.parents) if path.exists())
+    if not os.access(place, os.W_OK):
+        step = "Choose another directory with --index-dir or memory.indexDir; until then answers come by scanning."
+        yield Check("index", "action", f"{place} is not writable", step)
+    if not directory.is_dir():
+        yield Check(
+            "index", "note", f"{directory} does not exist yet", "The first search, or `pepys index`, builds it."
+        )
+        return
+    if os.name == "posix" and stat.S_IMODE(directory.stat().st_mode) & 0o077:
+        yield Check("index", "action", f"{directory} is open to other users", f"chmod 700 {directory}")
+    status = history.status()
+    if status.trouble:
+        yield Check("index", "note", status.trouble)
+    else:
+        size, read = status.index_bytes / 1e6, status.source_bytes / 1e6
+        yield Check(
+            "index", "ok", f"{status.sources} sessions, {status.records} records; {size:.1f} MB for {read:.1f} MB"
+        )
+    for code, count in sorted(status.diagnostics.items()):
+        from pepys.model.source import DIAGNOSTICS
+
+        meaning = DIAGNOSTICS[code][1] if code in DIAGNOSTICS else code
+        yield Check("session files", "note", f"{meaning} ({code}, {count} times)")

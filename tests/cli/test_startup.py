@@ -1,0 +1,49 @@
+"""What does not need the heavy parts does not load them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+LIGHT = {"pepys", "pepys.cli"}
+HEAVY = {"tantivy", "sqlite3", "msgspec", "rich", "shtab", "json", "dataclasses", "argparse", "hashlib", "inspect"}
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules that *code* loads beyond those that a bare interpreter has."""
+    program = f"import sys; before = set(sys.modules); exec({code!r}); print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_the_version_costs_nothing_but_the_package_itself() -> None:
+    loaded = loaded_by("from pepys.cli import main; main(['--version'])")
+
+    assert {name for name in loaded if name.startswith("pepys")} == LIGHT
+    assert not loaded & HEAVY
+    assert loaded - LIGHT <= {"__future__", "typing", "collections.abc", "typing.io", "typing.re", "abc", "functools",
+                              "collections", "contextlib", "copyreg", "operator", "re", "types", "warnings", "keyword",
+                              "itertools", "reprlib", "enum", "_typing", "_operator", "_functools", "_collections",
+                              "re._casefix", "re._compiler", "re._constants", "re._parser", "_sre",
+                              "annotationlib", "ast", "_ast", "_ast_unparse"}  # fmt: skip
+
+
+def test_the_version_is_printed(capsys: object) -> None:
+    from pepys import __version__
+
+    done = subprocess.run([sys.executable, "-m", "pepys", "--version"], capture_output=True, text=True, check=True)
+
+    assert done.stdout == f"pepys {__version__}\n"
+
+
+def test_help_loads_neither_engine_nor_database() -> None:
+    loaded = loaded_by("""
+from pepys.cli import main
+try:
+    main(['recall', '--help'])
+except SystemExit:
+    print()
+""")
+
+    assert "pepys.cli.commands.recall" in loaded
+    assert not loaded & {"tantivy", "sqlite3", "msgspec", "rich", "shtab", "pepys.workspace", "pepys.index"}
