@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pepys.cli import render
+from pepys.cli import progress, render
 from pepys.cli.output import MATCH, Output, Span, json_text
 from pepys.errors import StalePointer
+from pepys.model.context import Progress
 
 
 class Terminal(io.StringIO):
@@ -112,6 +113,26 @@ def test_a_terminal_gets_marks_and_a_pipe_gets_plain_text() -> None:
     assert pipe.stdout.getvalue() == "the mug [bold]\n"  # type: ignore[attr-defined]
     assert "\x1b[" in terminal.stdout.getvalue()  # type: ignore[attr-defined]
     assert "[bold]" in terminal.stdout.getvalue()  # type: ignore[attr-defined]
+
+
+def test_progress_is_drawn_on_a_terminal_and_gone_when_it_is_done() -> None:
+    out = Output(io.StringIO(), Terminal())
+
+    with progress.shown(out) as update:
+        assert update is not None
+        update(Progress(0, 100, 0, 2, "a"))
+        drawn = out.stderr.getvalue()  # type: ignore[attr-defined]
+        update(Progress(100, 100, 2, 2, "b"))
+        finished = out.stderr.getvalue()  # type: ignore[attr-defined]
+
+    assert "Indexing" in drawn
+    assert finished.endswith("\x1b[2K")
+    assert out.stderr.getvalue() == finished  # type: ignore[attr-defined]
+
+
+def test_without_a_terminal_nobody_is_told_of_progress() -> None:
+    with progress.shown(Output(Terminal(), io.StringIO())) as update:
+        assert update is None
 
 
 @given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5))

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
     from pepys.cli.output import Output
     from pepys.model.context import Progress
 
@@ -27,25 +29,29 @@ def shown(out: Output) -> Iterator[Callable[[Progress], None] | None]:
 class _Bar:
     def __init__(self, out: Output) -> None:
         self.out = out
-        self.stop: Callable[[], None] | None = None
-        self.draw: Callable[[Progress], None] | None = None
+        self.bar: Bar | None = None
 
-    def update(self, progress: Progress) -> None:
-        if self.draw is None:
-            self._start()
-        if self.draw is not None:
-            self.draw(progress)
+    def update(self, at: Progress) -> None:
+        if self.bar is None:
+            self.bar = self._start()
+        sources = f"{at.done_sources}/{at.total_sources}"
+        self.bar.update(self.bar.task_ids[0], completed=at.done_bytes, total=at.total_bytes, sources=sources)
+        if at.done_sources >= at.total_sources:
+            # What is printed next must not meet a bar that is still drawn.
+            self.close()
 
     def close(self) -> None:
-        if self.stop is not None:
-            self.stop()
+        if self.bar is not None:
+            self.bar.stop()
+            self.bar = None
 
-    def _start(self) -> None:
+    def _start(self) -> Bar:
         # Most calls index nothing, and then rich is never imported.
         from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
 
-        bar = Progress(
+        bar = Bar(
             TextColumn("Indexing"),
             BarColumn(),
             DownloadColumn(),
@@ -54,16 +60,6 @@ class _Bar:
             console=Console(file=self.out.stderr, no_color=not self.out.color),
             transient=True,
         )
-        task = bar.add_task("", total=None, sources="")
+        bar.add_task("", total=None, sources="")
         bar.start()
-        self.stop = bar.stop
-
-        def draw(at: object) -> None:
-            bar.update(
-                task,
-                completed=at.done_bytes,  # type: ignore[attr-defined]
-                total=at.total_bytes,  # type: ignore[attr-defined]
-                sources=f"{at.done_sources}/{at.total_sources}",  # type: ignore[attr-defined]
-            )
-
-        self.draw = draw
+        return bar
