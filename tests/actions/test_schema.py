@@ -88,7 +88,7 @@ def strategy(described: Mapping[str, Any]) -> st.SearchStrategy[Any]:
 def test_what_the_schema_accepts_is_parsed_value_for_value(cls: type, data: st.DataObject) -> None:
     args = data.draw(strategy(schema.json_schema(cls)))
 
-    request = schema.parse(cls, args, "x")
+    request: Any = schema.parse(cls, args, "x")
 
     for name, parameter in schema.parameters(cls).items():
         found = getattr(request, parameter.field)

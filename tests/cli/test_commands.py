@@ -366,7 +366,7 @@ def write_session(home: Path, prompts: list[str]) -> None:
             "timestamp": 1_772_000_000_000 + number,
         }
         entry = {"type": "message", "id": f"0000000{number}", "parentId": parent, "message": message}
-        lines.append({**entry, "timestamp": "2026-03-01T00:00:01.000Z"})  # type: ignore[dict-item]
+        lines.append({**entry, "timestamp": "2026-03-01T00:00:01.000Z"})
         parent = f"0000000{number}"
     (folder / "2026-03-01T00-00-00-000Z_long.jsonl").write_text(
         "".join(json.dumps(line) + "\n" for line in lines), "utf-8"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
+import traceback
 from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,7 +29,8 @@ _KEYS = {"id", "ref", "args", "context"}
 
 def serve(args: argparse.Namespace, stream: BinaryIO, out: Output) -> int:
     """Answer each line of *stream* in order, until it ends. An answer is flushed before the next line is read."""
-    workspaces = _Workspaces(options.keywords(args, os.environ))
+    # Which session is current is for each context to say, not for the environment of the process that answers.
+    workspaces = _Workspaces(options.keywords(args, {}))
     try:
         while line := stream.readline(MAX_LINE_BYTES + 1):
             if line.isspace():
@@ -57,10 +60,9 @@ def _answer(line: bytes, workspaces: _Workspaces) -> dict[str, object]:
         return {"id": id_, "result": workspaces.get(request.get("context") or {}).call(call.ref, call.args)}
     except PepysError as error:
         return {"id": id_, "error": error.as_json()}
-    except BrokenPipeError:
-        raise
     except Exception as error:
         # One call that meets a defect of ours must not take the stream with it.
+        traceback.print_exc(file=sys.stderr)
         return {"id": id_, "error": PepysError(f"{type(error).__name__}: {error}").as_json()}
 
 

@@ -129,15 +129,15 @@ def keywords(args: argparse.Namespace, env: Mapping[str, str]) -> dict[str, Any]
         return None if text is None else cwd / text
 
     # Pi tells the commands that its tools run which session they belong to (decisions 35).
-    from_host = args.session_file is None and env.get("PI_SESSION_FILE")
+    told = env if args.session_file is None else {}
     return {
         "host": args.host,
         "cwd": path(args.cwd) or cwd,
         "agent_dir": path(args.agent_dir),
         "session_dirs": tuple(cwd / text for text in args.sessions),
         "index_dir": path(args.index_dir),
-        "session_file": path(args.session_file or env.get("PI_SESSION_FILE") or None),
-        "current_session_id": (env.get("PI_SESSION_ID") or None) if from_host else None,
+        "session_file": path(args.session_file or told.get("PI_SESSION_FILE") or None),
+        "current_session_id": told.get("PI_SESSION_ID") or None,
         "trusted": True if args.trust_project else None,
     }
 
@@ -158,7 +158,8 @@ def opened(args: argparse.Namespace, out: Output) -> Iterator[Workspace]:
 def given(args: argparse.Namespace) -> list[str]:
     """The options that another command needs to see the same sessions."""
     words = [] if args.host == "all" else ["--host", args.host]
-    for option, value in (("--agent-dir", args.agent_dir), ("--index-dir", args.index_dir)):
+    for option in ("--agent-dir", "--index-dir", "--session-file"):
+        value = getattr(args, option[2:].replace("-", "_"))
         words += [option, value] if value is not None else []
     for directory in args.sessions:
         words += ["--sessions", directory]
