@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,10 +16,10 @@ def home(env: Mapping[str, str]) -> Path:
 
 
 def expand(text: str, env: Mapping[str, str], base: Path) -> Path:
-    """*text* as an absolute path: a leading `~` is the home directory, a relative path is taken from *base*."""
+    """*text* as an absolute path without `..`: a leading `~` is the home directory, else it is taken from *base*."""
     if text == "~" or text.startswith(("~/", "~\\")):
-        return home(env).joinpath(text[2:])
-    return base / text
+        base, text = home(env), text[2:]
+    return Path(os.path.normpath(base / text))
 
 
 def cache_dir(env: Mapping[str, str]) -> Path:

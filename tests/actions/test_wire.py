@@ -47,19 +47,19 @@ def test_a_context_becomes_keywords_with_paths_from_its_own_cwd() -> None:
         "host": "pi",
         "cwd": "/srv/shop",
         "agentDir": "agent",
-        "sessionDirs": ["/a", "b"],
+        "sessionDirs": ["~/a", "b/../c"],
         "live": {"leafId": "9", "entryIds": ["1", "9"]},
         "config": {"memory": {"indexThinking": True}},
         "trusted": False,
     }
 
-    keywords = wire.read_context(given, Path("/elsewhere"))
+    keywords = wire.read_context(given, Path("/elsewhere"), {"HOME": "/home/kim"})
 
     assert keywords == {
         "host": "pi",
         "cwd": Path("/srv/shop"),
         "agent_dir": Path("/srv/shop/agent"),
-        "session_dirs": (Path("/a"), Path("/srv/shop/b")),
+        "session_dirs": (Path("/home/kim/a"), Path("/srv/shop/c")),
         "live": Live("9", ("1", "9")),
         "trusted": False,
         "config_overrides": {"memory": {"indexThinking": True}},
@@ -69,4 +69,4 @@ def test_a_context_becomes_keywords_with_paths_from_its_own_cwd() -> None:
 @pytest.mark.parametrize("value", [{"cwdd": "/x"}, {"live": {"leaf": "x", "ids": []}}, {"host": "vim"}, [], "x"])
 def test_a_context_with_anything_unknown_is_refused(value: object) -> None:
     with pytest.raises(InvalidArgument, match="Invalid arguments for context"):
-        wire.read_context(value, Path("/"))
+        wire.read_context(value, Path("/"), {})

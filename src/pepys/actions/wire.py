@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from pepys import paths
 from pepys.actions import schema
 from pepys.errors import InvalidArgument
 from pepys.model.query import about
@@ -46,7 +47,7 @@ class LiveBranch:
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """The circumstances of a call, as a host states them. Paths may be relative to `cwd`."""
+    """The circumstances of a call, as a host states them. Paths may be relative to `cwd`, or begin with `~`."""
 
     host: Literal["all", "pi", "omp"] | None = field(default=None, metadata=about("Whose sessions; default: all."))
     agent_dir: str | None = field(default=None, metadata=about("The host's agent directory.", minLength=1))
@@ -63,11 +64,12 @@ class CallContext:
     config: Mapping[str, Any] | None = field(default=None, metadata=about("Configuration, nested by section."))
 
 
-def read_context(value: object, cwd: Path) -> dict[str, Any]:
+def read_context(value: object, cwd: Path, env: Mapping[str, str]) -> dict[str, Any]:
     """The keywords for `workspace.open` that the context *value* of a call states, and no others.
 
     Args:
         cwd: Of this process; relative paths of the context are taken from the context's own cwd, else from here.
+        env: For the home directory that a leading `~` stands for.
 
     Raises:
         InvalidArgument: An unknown key, or a value of the wrong type.
@@ -75,10 +77,10 @@ def read_context(value: object, cwd: Path) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise InvalidArgument("Invalid arguments for context: it must be an object")
     given = schema.parse(CallContext, value, "context")
-    base = cwd / given.cwd if given.cwd else cwd
+    base = paths.expand(given.cwd, env, cwd) if given.cwd else cwd
 
     def path(text: str | None) -> Path | None:
-        return None if text is None else base / text
+        return None if text is None else paths.expand(text, env, base)
 
     live = None
     if given.live is not None:
@@ -87,9 +89,9 @@ def read_context(value: object, cwd: Path) -> dict[str, Any]:
         live = Live(given.live.leaf_id, given.live.entry_ids)
     keywords = {
         "host": given.host,
-        "cwd": path(given.cwd),
+        "cwd": base if given.cwd else None,
         "agent_dir": path(given.agent_dir),
-        "session_dirs": tuple(base / text for text in given.session_dirs) or None,
+        "session_dirs": tuple(paths.expand(text, env, base) for text in given.session_dirs) or None,
         "index_dir": path(given.index_dir),
         "session_file": path(given.session_file),
         "current_session_id": given.current_session_id,

@@ -90,6 +90,6 @@ class _Workspaces:
         from pepys import config, workspace
 
         # A context says more precisely what the command line says for all of them.
-        keywords = {**self.base, **wire.read_context(context, Path.cwd())}
+        keywords = {**self.base, **wire.read_context(context, Path.cwd(), os.environ)}
         resolved = config.load(os.environ, keywords["cwd"], keywords.get("config_overrides"), keywords["trusted"])
         return workspace.open(**keywords, env=os.environ, patience_s=resolved.index.budget_ms / 1000)

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
+from pepys import paths
 from pepys.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -126,15 +127,15 @@ def keywords(args: argparse.Namespace, env: Mapping[str, str]) -> dict[str, Any]
     cwd = Path.cwd()
 
     def path(text: str | None) -> Path | None:
-        return None if text is None else cwd / text
+        return None if text is None else paths.expand(text, os.environ, cwd)
 
     # Pi tells the commands that its tools run which session they belong to (decisions 35).
     told = env if args.session_file is None else {}
     return {
         "host": args.host,
-        "cwd": path(args.cwd) or cwd,
+        "cwd": cwd if args.cwd is None else Path(args.cwd).expanduser().resolve(),  # hosts store it resolved
         "agent_dir": path(args.agent_dir),
-        "session_dirs": tuple(cwd / text for text in args.sessions),
+        "session_dirs": tuple(paths.expand(text, os.environ, cwd) for text in args.sessions),
         "index_dir": path(args.index_dir),
         "session_file": path(args.session_file or told.get("PI_SESSION_FILE") or None),
         "current_session_id": told.get("PI_SESSION_ID") or None,
