@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 # These are made once a line over whole histories. NamedTuple costs a fifth of a frozen dataclass to build.
@@ -24,7 +23,7 @@ class Block(NamedTuple):
     """One part of an entry's content. What is not text (images, provider data) is left out by the host."""
 
     kind: BlockKind
-    text: str  # for a call: its arguments, see `normalise.arguments`
+    text: str  # of a call: empty; `normalise.arguments` prints its arguments
     name: str | None = None  # the tool of a call
     call: str | None = None  # the id of a call
     arguments: Any = None  # of a call: the decoded arguments, for file evidence
@@ -33,7 +32,7 @@ class Block(NamedTuple):
 class Entry(NamedTuple):
     """One persisted node of a session, decoded. Identity is (session, `id`), never a line number.
 
-    `id` is None only while a host decodes a line that has none; `hosts.read` then derives one from the line's
+    `id` is None only while a host decodes a line that has none; `hosts.reading` then derives one from the line's
     bytes and chains such entries in file order, as hosts do when they upgrade version 1 files.
     """
 

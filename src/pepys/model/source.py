@@ -17,7 +17,7 @@ class Stamp(NamedTuple):
     ctime_ns: int
 
 
-Layout = Literal["folders", "flat", "archive"]
+Layout = Literal["folders", "flat", "mixed", "archive"]
 Kind = Literal["session", "subagent", "archived"]
 
 
@@ -27,7 +27,7 @@ class Root:
 
     host: str
     path: str  # absolute
-    layout: Layout  # folders: one level of project folders; flat: files of several projects side by side
+    layout: Layout  # folders: one level of project folders; flat: files of several projects side by side; mixed: both
     agent: str | None  # the agent directory it belongs to; None for a folder outside of every agent directory
 
 
@@ -85,14 +85,16 @@ DIAGNOSTICS: Mapping[str, tuple[bool, str]] = {
     # code: (loses content, what it means)
     "torn_tail": (True, "the last line has no newline yet and is not read"),
     "malformed_record": (True, "a line is not valid JSON"),
-    "nul_run": (True, "a line holds raw NUL bytes, as after a power failure; readable text beside them is kept"),
+    "nul_run": (True, "a line of raw NUL bytes, as after a power failure, or unreadable because of them"),
+    "nul_bytes": (False, "a line holds raw NUL bytes beside a readable record, which is kept"),
     "not_an_object": (False, "a line is valid JSON but no object"),
-    "byte_order_mark": (False, "the file starts with a byte order mark"),
+    "byte_order_mark": (False, "a line, as a rule the first, starts with a byte order mark"),
     "invalid_utf8": (False, "a line holds bytes that are not UTF-8; each became U+FFFD"),
     "record_too_large": (True, "a line is over 32 MiB and is not decoded"),
     "unknown_record_type": (True, "a record type that this version does not know; it counts for the tree only"),
     "unknown_shape": (True, "a known record type whose content has an unknown shape"),
     "missing_header": (False, "no session header; the id is the file's stem and the project is unknown"),
+    "repeated_header": (False, "a second session header; the first one counts"),
 }
 
 
