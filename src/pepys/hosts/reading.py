@@ -110,7 +110,8 @@ class Reading:
             names = _Names(self._replayed)
             waiting: list[Title] = []
             try:
-                for line in lines(self._stream, self._start, self._taken):
+                stream = _Eager(self._stream) if _is_compressed(self._path) else self._stream
+                for line in lines(cast(BinaryIO, stream), self._start, self._taken):
                     if line.torn:
                         if line.data is None or line.data.strip():
                             yield diagnostic(line.start, "torn_tail")
@@ -252,6 +253,16 @@ class _Names:
         count = self._counts[base] = self._counts.get(base, 0) + 1
         parent, self._last = self._last, base if count == 1 else f"{base}-{count}"
         return entry._replace(id=self._last, parent=parent)
+
+
+class _Eager:
+    """An archive that gives what it has: read whole, one that was cut off would lose what stands before the cut."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._read = cast(Any, stream).read1
+
+    def read(self, size: int) -> bytes:
+        return cast(bytes, self._read(size))
 
 
 class _Limited:
