@@ -115,10 +115,8 @@ def test_a_line_may_reach_over_many_chunks() -> None:
 def test_a_line_over_the_limit_is_passed_over_without_being_held(end: bytes) -> None:
     too_long = MAX_LINE_BYTES + 1
     stream = _Zeros(too_long, end + b"b\n" if end else b"")
-    held: list[Line] = []
 
-    for line in lines(stream, 0, lambda _: None):  # type: ignore[arg-type]
-        held.append(line)
+    held = list(lines(stream, 0, lambda _: None))  # type: ignore[arg-type]
 
     assert held[0] == Line(0, too_long + len(end), None, torn=not end)
     assert [line.data for line in held[1:]] == ([b"b"] if end else [])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pepys.hosts import HOSTS
@@ -275,7 +275,8 @@ FRAGMENTS = st.sampled_from(
             for line in (
                 HEADER, SLOT, ONE, TWO, message(None, None, "user", "old"), message(None, None, "user", "older"),
                 {"type": "future", "id": "f", "parentId": "b"}, {"type": "session_info", "id": "n", "name": "x"},
-                {}, {"type": "message", "id": "m", "message": []}, message("c", "b", "assistant", [1, {"type": "text"}]),
+                {}, {"type": "message", "id": "m", "message": []},
+                message("c", "b", "assistant", [1, {"type": "text"}]),
             )
         ),
         b"\n", b"\r\n", b"null\n", b"\0", b"\xef\xbb\xbf", b"\xff", b'{"type":"mess', b'"', b"{", b"}",
@@ -311,15 +312,21 @@ def test_every_line_is_read_or_reported_and_found_again_at_its_span(
     assert len(starts - accounted) <= headers
 
 
-@settings(deadline=None)
-@given(data=SOUP, name=st.sampled_from(sorted(HOSTS)), at=st.floats(0, 1))
+OLD = message(None, None, "user", "old")
+
+
+@settings(deadline=None, max_examples=300)
+@given(begun=SOUP, added=SOUP, name=st.sampled_from(sorted(HOSTS)))
+@example(begun=jsonl(SLOT), added=jsonl(HEADER, ONE), name="omp")
+@example(begun=jsonl(HEADER, OLD), added=jsonl(OLD, OLD), name="pi")
+@example(begun=jsonl(ONE), added=jsonl(HEADER, TWO), name="pi")
 def test_a_source_read_in_two_steps_gives_what_one_step_gives(
-    tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str, at: float
+    tmp_path_factory: pytest.TempPathFactory, begun: bytes, added: bytes, name: str
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "growing.jsonl"
-    path.write_bytes(data[: round(at * len(data))])
+    path.write_bytes(begun)
     first, early = read(name, path)
-    path.write_bytes(data)
+    path.write_bytes(begun + added)
     second, late = read(name, path, first.checkpoint)
 
     whole, items = read(name, path)

@@ -38,7 +38,7 @@ def test_the_branch_ends_at_a_parent_that_is_unknown_or_empty() -> None:
     for parent in ("gone", ""):
         found = lineage.active([Node(0, "a", None), Node(1, "b", parent), Node(2, "c", "b")])
 
-        assert (found.positions, found.cyclic) == ({1, 2}, False)
+        assert (found.positions, found.cyclic) == (frozenset({1, 2}), False)
 
 
 def test_of_nodes_with_one_id_the_last_is_on_the_branch() -> None:
@@ -51,9 +51,9 @@ def test_a_cycle_ends_the_branch_and_is_told() -> None:
     ring = lineage.active([Node(0, "a", "c"), Node(1, "b", "a"), Node(2, "c", "b")])
     self_made = lineage.active([Node(0, "a", "a")])
 
-    assert (ring.positions, ring.cyclic) == ({0, 1, 2}, True)
+    assert (ring.positions, ring.cyclic) == (frozenset({0, 1, 2}), True)
     assert ring.fingerprint == sha256('{"branches":"active","leafId":"c","ids":["a","b","c"]}')
-    assert (self_made.positions, self_made.cyclic) == ({0}, True)
+    assert (self_made.positions, self_made.cyclic) == (frozenset({0}), True)
 
 
 def test_a_live_branch_counts_what_is_not_written_yet_in_its_fingerprint_only() -> None:
