@@ -135,7 +135,7 @@ def fts5_query(database: str, queries: str) -> dict[str, Any]:
     db = fts5.opened(database)
     asked = _kept(queries)
 
-    def kinds(*, counted: bool) -> Mapping[str, dict[str, float]]:
+    def kinds(*, counted: bool) -> Mapping[str, dict[str, Any]]:
         return by_kind([(query.kind, fts5.searches(db, query, counted=counted)) for query in asked])
 
     return {"kinds": kinds(counted=True), "best_alone": kinds(counted=False)}

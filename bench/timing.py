@@ -105,10 +105,11 @@ def spread(seconds: Iterable[float]) -> dict[str, float]:
     }
 
 
-def by_kind(work: Sequence[tuple[str, Callable[[], int]]], passes: int = 3) -> Mapping[str, dict[str, float]]:
+def by_kind(work: Sequence[tuple[str, Callable[[], int]]], passes: int = 3) -> Mapping[str, dict[str, Any]]:
     """Time *work*, warm: the least of several passes for each piece, spread over the pieces of a kind.
 
-    The passes go over everything in turn, so that nothing that only remembers its last answer looks fast.
+    The passes go over everything in turn, so that nothing that only remembers its last answer looks fast. What
+    raises is counted, and its message kept: one failing query must not hide the figures of all others.
 
     Args:
         work: (kind, what to do; it returns how many hits there were).
@@ -116,14 +117,29 @@ def by_kind(work: Sequence[tuple[str, Callable[[], int]]], passes: int = 3) -> M
     """
     least = [float("inf")] * len(work)
     hits = [0] * len(work)
+    errors: dict[int, str] = {}
     for _ in range(passes):
         for number, (_, doing) in enumerate(work):
             started = time.perf_counter()
-            hits[number] = doing()
+            try:
+                hits[number] = doing()
+            except Exception as error:
+                errors[number] = f"{type(error).__name__}: {error}"
             least[number] = min(least[number], time.perf_counter() - started)
-    kinds = dict.fromkeys(kind for kind, _ in work)
-    result = {}
-    for wanted in kinds:
-        mine = [number for number, (kind, _) in enumerate(work) if kind == wanted]
-        result[wanted] = {**spread(least[n] for n in mine), "hits_p50": median(hits[n] for n in mine)}
-    return result
+    return {
+        kind: _figure([number for number, (other, _) in enumerate(work) if other == kind], least, hits, errors)
+        for kind in dict.fromkeys(kind for kind, _ in work)
+    }
+
+
+def _figure(
+    numbers: Sequence[int], least: Sequence[float], hits: Sequence[int], errors: Mapping[int, str]
+) -> dict[str, Any]:
+    good = [number for number in numbers if number not in errors]
+    failures = [errors[number] for number in numbers if number in errors]
+    figure: dict[str, Any] = {"failed": len(failures)}
+    if failures:
+        figure["error"] = failures[0]
+    if good:
+        figure |= {**spread(least[number] for number in good), "hits_p50": median(hits[number] for number in good)}
+    return figure
