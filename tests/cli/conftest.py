@@ -54,10 +54,13 @@ def pepys(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixt
         data = stdin.encode() if isinstance(stdin, str) else stdin
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
         capfd.readouterr()
+        umask = os.umask(0o022)
         try:
             status = main(arguments)
         except SystemExit as leave:  # --help
             status = int(leave.code or 0)
+        finally:
+            os.umask(umask)
         return Run(status, *capfd.readouterr())
 
     return run

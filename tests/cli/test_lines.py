@@ -117,22 +117,22 @@ def test_the_live_branch_of_a_context_is_the_active_one(pepys: Pepys, context: d
 def test_what_is_open_does_not_grow_with_the_number_of_contexts(
     pepys: Pepys, context: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_now, most, opened = set(), [], workspace.open
+    open_now: set[int] = set()
+    most: list[int] = []
+    open_workspace, close_workspace = workspace.open, workspace.Workspace.close
 
-    def counted(**keywords: Any) -> workspace.Workspace:
-        made = opened(**keywords)
-        close = made.close
+    def opening(**keywords: Any) -> workspace.Workspace:
+        made = open_workspace(**keywords)
         open_now.add(id(made))
         most.append(len(open_now))
-
-        def closing() -> None:
-            open_now.discard(id(made))
-            close()
-
-        monkeypatch.setattr(made, "close", closing, raising=True)
         return made
 
-    monkeypatch.setattr(workspace, "open", counted)
+    def closing(made: workspace.Workspace) -> None:
+        open_now.discard(id(made))
+        close_workspace(made)
+
+    monkeypatch.setattr(workspace, "open", opening)
+    monkeypatch.setattr(workspace.Workspace, "close", closing)
 
     run = pepys(
         "call", "--lines", stdin=stream(*({**RECALL, "context": {**context, "toolCallId": str(n)}} for n in range(20)))

@@ -73,17 +73,15 @@ def session_line(row: Json) -> Line:
 
 
 def entry_lines(entry: Json) -> Iterator[Line]:
-    """One record, or the part of it that an expansion returned."""
-    covered = entry.get("textRange") or {}
-    if not covered.get("start"):
-        yield (
-            Span(f"[{entry['index']}]", "bold"),
-            f" {_role(entry)}  ",
-            Span(_time(entry.get("timestamp")), "dim"),
-            *([Span("  error", "red")] if entry.get("isError") else []),
-            Span(f"  {entry.get('entryId') or ''}", "dim"),
-        )
-    yield (entry.get("text") or "",)
+    """One record."""
+    yield (
+        Span(f"[{entry['index']}]", "bold"),
+        f" {_role(entry)}  ",
+        Span(_time(entry.get("timestamp")), "dim"),
+        *([Span("  error", "red")] if entry.get("isError") else []),
+        Span(f"  {entry.get('entryId') or ''}", "dim"),
+    )
+    yield (entry.get("text") or Span("(no text)", "dim"),)
 
 
 def coverage_lines(coverage: Json) -> Iterator[Line]:

@@ -31,6 +31,8 @@ class Check(NamedTuple):
     step: str = ""  # what to do about it
 
 
+_KINDS = {"session": "session(s)", "subagent": "of sub-agents", "archived": "archived"}
+
 _STYLES = {"ok": "green", "note": "yellow", "action": "bold red"}
 
 
@@ -92,9 +94,7 @@ def _roots(history: History) -> Iterator[Check]:
     seen = listing(history.roots)
     counts = Counter((found.root, found.kind) for found in seen.found.values())
     for root in history.roots:
-        kinds = [f"{counts[root.path, kind]} {kind}s" for kind in ("session", "subagent") if counts[root.path, kind]]
-        if archived := counts[root.path, "archived"]:
-            kinds.append(f"{archived} archived")
+        kinds = [f"{counts[root.path, kind]} {words}" for kind, words in _KINDS.items() if counts[root.path, kind]]
         there = ", ".join(kinds) or ("no sessions" if Path(root.path).is_dir() else "not there")
         yield Check(f"{root.host} sessions", "ok" if kinds else "note", f"{root.path}: {there}")
     for directory, reason in sorted(seen.unlisted.items()):

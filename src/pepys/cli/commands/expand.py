@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from pepys.cli import options
+from pepys.cli.exits import error_of, page_status
 from pepys.cli.output import Output
 from pepys.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from pepys.workspace import Workspace
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the records; without a selector, how many there are."""
-    from pepys.cli.exits import page_status
+    from pepys.cli import render
 
     request = arguments(args)
     with options.opened(args, out) as workspace:
@@ -33,17 +37,40 @@ def run(args: argparse.Namespace, out: Output) -> int:
         if out.as_json:
             out.json(page)
             return page_status(page)
-        first = True
-        while True:
-            _show(page, out, first=first)
-            first = False
-            # Whoever names a limit wants one page; everybody else wants the text.
-            if page["next"] is None or args.max_chars is not None:
-                break
-            page = workspace.call(page["next"]["ref"], page["next"]["args"])
-    if page["next"] is not None:
+        # Whoever names a limit wants one page; everybody else wants the text.
+        one_page = args.max_chars is not None
+        for number, entry in enumerate(_entries(page, None if one_page else workspace)):
+            if number:
+                out.line()
+            for line in render.entry_lines(entry):
+                out.line(*line)
+    if not page["entries"]:
+        out.line(f"{page['entryCount']} records; choose with --index N, --entry ID or --range A:B")
+    elif one_page and page["next"] is not None:
         out.note("There is more; --json prints the call that continues.")
     return 0
+
+
+def _entries(page: Mapping[str, Any], workspace: Workspace | None) -> Iterator[dict[str, Any]]:
+    """The records of *page*, and of those that follow it when there is a workspace to ask; texts put together again.
+
+    Raises:
+        PepysError: A page carries an error.
+    """
+    partial: dict[str, Any] = {}
+    while True:
+        if page.get("error"):
+            raise error_of(page["error"])
+        for chunk in page["entries"]:
+            entry = {**chunk, **partial, "text": partial.get("text", "") + chunk["text"]}
+            partial = {} if chunk["textRange"]["complete"] else entry
+            if not partial:
+                yield entry
+        if page["next"] is None or workspace is None:
+            break
+        page = workspace.call(page["next"]["ref"], page["next"]["args"])
+    if partial:
+        yield partial
 
 
 def arguments(args: argparse.Namespace) -> dict[str, object]:
@@ -63,22 +90,6 @@ def arguments(args: argparse.Namespace) -> dict[str, object]:
         "maxChars": args.max_chars,
     }
     return {name: value for name, value in given.items() if value is not None}
-
-
-def _show(page: Mapping[str, Any], out: Output, *, first: bool) -> None:
-    from pepys.cli import render
-    from pepys.cli.exits import error_of
-
-    if page.get("error"):
-        raise error_of(page["error"])
-    if first and not page["entries"]:
-        out.line(f"{page['entryCount']} records; choose with --index N, --entry ID or --range A:B")
-    for entry in page["entries"]:
-        for number, line in enumerate(render.entry_lines(entry)):
-            if number == 0 and not first and len(line) > 1:
-                out.line()
-            out.line(*line)
-        first = False
 
 
 def _range(text: str | None) -> dict[str, int] | None:
