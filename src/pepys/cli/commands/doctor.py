@@ -7,7 +7,7 @@ import os
 import platform
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -15,6 +15,7 @@ from pepys import config
 from pepys.cli import options
 from pepys.cli.output import Output, Span
 from pepys.errors import PepysError
+from pepys.model.source import DIAGNOSTICS, Kind
 
 if TYPE_CHECKING:
     from pepys.index.history import History
@@ -31,7 +32,7 @@ class Check(NamedTuple):
     step: str = ""  # what to do about it
 
 
-_KINDS = {"session": "session(s)", "subagent": "of sub-agents", "archived": "archived"}
+_KINDS: Mapping[Kind, str] = {"session": "session(s)", "subagent": "of sub-agents", "archived": "archived"}
 
 _STYLES = {"ok": "green", "note": "yellow", "action": "bold red"}
 
@@ -126,7 +127,5 @@ def _index(history: History) -> Iterator[Check]:
             "index", "ok", f"{status.sources} sessions, {status.records} records; {size:.1f} MB for {read:.1f} MB"
         )
     for code, count in sorted(status.diagnostics.items()):
-        from pepys.model.source import DIAGNOSTICS
-
         meaning = DIAGNOSTICS[code][1] if code in DIAGNOSTICS else code
         yield Check("session files", "note", f"{meaning} ({code}, {count} times)")
