@@ -1,0 +1,201 @@
+"""Carry out a plan. Only the holder of the index lock does.
+
+Order of commits (decisions 3). Rows and the intent are committed first: a new reading's generation is garbage until a
+source points at it, a growing source is marked as appending. Then the text. Then, in one transaction, the sources are
+switched over. After a crash anywhere between, readers ignore what no source points at, and the next writer removes it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pepys.hosts import HOSTS
+from pepys.hosts.reading import examine
+from pepys.index.catalog import Catalog
+from pepys.index.document import Document
+from pepys.index.engines.tantivy import TantivyEngine
+from pepys.index.plan import Step
+from pepys.index.projection import Policy, Projection, checkpoint, settle
+from pepys.index.source import Row, Source
+from pepys.model.context import Progress
+from pepys.model.source import Found, Listing
+
+BATCH_BYTES = 48 << 20
+"""Source bytes between two commits: a commit costs some 10 ms, a crash at most this much work."""
+
+ROWS_AT_ONCE = 2_000
+PROGRESS_S = 0.1
+
+
+@dataclass(slots=True)
+class Refreshed:
+    """What a refresh did."""
+
+    sources: int = 0  # seen in the listing
+    new: int = 0
+    grown: int = 0
+    rebuilt: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    failed: dict[str, str] = field(default_factory=dict)  # path -> coverage reason
+    left: list[Step] = field(default_factory=list)  # not done: out of patience, or no lock
+    bytes_read: int = 0
+    seconds: float = 0.0
+    reasons: tuple[str, ...] = ()
+
+
+class Applying:
+    """One run of a writer over the steps of a plan."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        engine: TantivyEngine,
+        policy: Policy,
+        listing: Listing,
+        *,
+        deadline: float | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        """Prepare a run.
+
+        Args:
+            catalog: Writable.
+            engine: Writable.
+            policy: What may become searchable.
+            listing: Where the steps' sources were seen.
+            deadline: On the monotonic clock, seconds: start no source after it.
+            progress: Told at most ten times a second.
+        """
+        self._catalog, self._engine, self._policy, self._listing = catalog, engine, policy, listing
+        self._deadline, self._progress = deadline, progress
+        self._told = 0.0
+
+    def run(self, steps: Iterable[Step], known: Mapping[str, Source], result: Refreshed) -> None:
+        """Carry out *steps* in their order, noting in *result* what was done, what failed and what was left."""
+        todo = list(steps)
+        total = sum(self._size(step) for step in todo)
+        done = 0
+        while todo:
+            self._batch(todo, known, result, lambda path, at, base=done: self._tell(base + at, total, path, result))
+            done = total - sum(self._size(step) for step in todo)
+            if todo and self._late():
+                result.left += todo
+                break
+        self._sweep()
+
+    def _batch(
+        self, todo: list[Step], known: Mapping[str, Source], result: Refreshed, tell: Callable[[str, int], None]
+    ) -> None:
+        garbage = self._catalog.garbage()
+        self._engine.remove(garbage)
+        switched: list[_Switch] = []
+        size = 0
+        with self._catalog.transaction():
+            for generation in garbage:
+                self._catalog.discard(generation)
+            while todo and size < BATCH_BYTES and not (size and self._late()):
+                step = todo.pop(0)
+                previous = known.get(step.path)
+                if step.deed == "drop":
+                    switched.append(_Switch(step, None, previous, (), ()))
+                else:
+                    found = self._listing.found[step.path]
+                    try:
+                        switched.append(self._read(step, found, previous, lambda at, base=size: tell(step.path, base + at)))
+                    except OSError:
+                        result.failed[step.path] = "source_unavailable"
+                    size += found.stamp.size
+        self._engine.commit()
+        with self._catalog.transaction():
+            for switch in switched:
+                self._switch(switch, result)
+            self._catalog.swept(garbage)
+
+    def _read(self, step: Step, found: Found, previous: Source | None, tell: Callable[[int], None]) -> _Switch:
+        examined_ns = time.time_ns()
+        reading = examine(HOSTS[found.host], found.path, checkpoint(previous) if previous is not None else None)
+        grown = previous is not None and reading.grown and (previous.host, previous.kind) == (found.host, found.kind)
+        if grown and previous is not None:
+            self._catalog.mark_appending([found.path])
+            base, generation = previous, previous.generation
+        else:
+            base, generation = None, self._catalog.new_generation()
+        projection = Projection(reading, found, self._policy, generation, examined_ns=examined_ns, previous=base)
+        self._engine.add(self._stored(projection, tell))
+        source = projection.source
+        nodes = self._catalog.nodes(generation)
+        lineage = settle(source, nodes)
+        inactive = {node.position for node in nodes} - lineage.positions
+        was = self._catalog.inactive_positions(generation)
+        return _Switch(step, source, previous, tuple(was - inactive), tuple(inactive - was))
+
+    def _stored(self, projection: Projection, tell: Callable[[int], None]) -> Iterator[Document]:
+        """The documents of a projection, its rows being stored on the way."""
+        rows: list[Row] = []
+        for row, document in projection:
+            rows.append(row)
+            if document is not None:
+                yield document
+            if len(rows) >= ROWS_AT_ONCE:
+                self._catalog.add_rows(projection.source.generation, rows)
+                rows.clear()
+                tell(row.end)
+        self._catalog.add_rows(projection.source.generation, rows)
+        tell(projection.source.checkpoint)
+
+    def _switch(self, switch: _Switch, result: Refreshed) -> None:
+        source, previous = switch.source, switch.previous
+        if source is None:
+            self._catalog.drop(switch.step.path)
+            result.removed += 1
+            return
+        self._catalog.set_active(source.generation, switch.active, switch.inactive)
+        counts = self._catalog.record_counts(source.generation)
+        source.records, source.active_records, source.own_records, source.duplicates = counts
+        self._catalog.put(source)
+        result.bytes_read += source.stamp.size
+        if previous is None:
+            result.new += 1
+        elif previous.generation == source.generation:
+            result.grown += 1
+        else:
+            self._catalog.discard(previous.generation)
+            result.rebuilt += 1
+
+    def _sweep(self) -> None:
+        garbage = self._catalog.garbage()
+        if garbage:
+            self._engine.remove(garbage)
+            self._engine.commit()
+            with self._catalog.transaction():
+                for generation in garbage:
+                    self._catalog.discard(generation)
+                self._catalog.swept(garbage)
+
+    def _size(self, step: Step) -> int:
+        found = self._listing.found.get(step.path)
+        return 0 if found is None else found.stamp.size
+
+    def _late(self) -> bool:
+        return self._deadline is not None and time.monotonic() >= self._deadline
+
+    def _tell(self, done: int, total: int, path: str, result: Refreshed) -> None:
+        now = time.monotonic()
+        if self._progress is not None and now - self._told >= PROGRESS_S:
+            self._told = now
+            finished = result.new + result.grown + result.rebuilt
+            self._progress(Progress(min(done, total), total, finished, result.sources, path))
+
+
+@dataclass(frozen=True, slots=True)
+class _Switch:
+    """What the last transaction of a batch does to one source."""
+
+    step: Step
+    source: Source | None  # None: the source is gone
+    previous: Source | None
+    active: tuple[int, ...]  # entry positions that became active
+    inactive: tuple[int, ...]

@@ -1,0 +1,285 @@
+"""The catalog: sources, and every entry's span and place in the tree. All SQL of the project is here."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+
+from pepys.index.source import Row, Source
+from pepys.model.lineage import Node
+from pepys.model.source import Stamp
+
+SCHEMA = 1
+
+_BUSY_MS = 10_000
+_MANY = 400  # SQL parameters in one statement
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE sources (
+    path TEXT PRIMARY KEY, host TEXT NOT NULL, root TEXT NOT NULL, agent TEXT, folder TEXT, kind TEXT NOT NULL,
+    device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL, examined_ns INTEGER NOT NULL, generation INTEGER NOT NULL UNIQUE,
+    sha256 TEXT NOT NULL, checkpoint INTEGER NOT NULL, checkpoint_sha256 TEXT NOT NULL,
+    entries INTEGER NOT NULL, records INTEGER NOT NULL, active_records INTEGER NOT NULL, own_records INTEGER NOT NULL,
+    session TEXT NOT NULL, cwd TEXT, parent TEXT, name TEXT, created INTEGER, last_time INTEGER,
+    leaf TEXT, fingerprint TEXT NOT NULL, cyclic INTEGER NOT NULL, duplicates INTEGER NOT NULL,
+    derived_ids INTEGER NOT NULL, oversized INTEGER NOT NULL,
+    diagnostics TEXT NOT NULL, lengths TEXT NOT NULL, appending INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE entries (
+    generation INTEGER NOT NULL, position INTEGER NOT NULL, child INTEGER NOT NULL, record INTEGER,
+    start INTEGER NOT NULL, stop INTEGER NOT NULL, id TEXT NOT NULL, parent TEXT, type TEXT NOT NULL,
+    role TEXT, tool TEXT, time INTEGER, error INTEGER NOT NULL, active INTEGER NOT NULL, own INTEGER NOT NULL,
+    crc INTEGER NOT NULL, PRIMARY KEY (generation, position, child)
+) WITHOUT ROWID;
+CREATE INDEX judged ON entries (generation, position, child) WHERE active = 0 OR own = 1;
+-- Generations that the text index may hold and nobody may find: unfinished or replaced readings.
+CREATE TABLE garbage (generation INTEGER PRIMARY KEY);
+"""
+
+_SOURCE_COLUMNS = (
+    "path, host, root, agent, folder, kind, device, inode, size, mtime_ns, ctime_ns, examined_ns, generation, sha256,"
+    " checkpoint, checkpoint_sha256, entries, records, active_records, own_records, session, cwd, parent, name,"
+    " created, last_time, leaf, fingerprint, cyclic, duplicates, derived_ids, oversized, diagnostics, lengths, appending"
+)
+_ROW_COLUMNS = "position, child, record, start, stop, id, parent, type, role, tool, time, error, active, own, crc"
+
+
+class Catalog:
+    """One connection to the catalog. Reading methods never write."""
+
+    def __init__(self, path: str, *, writable: bool) -> None:
+        """Open the catalog.
+
+        Args:
+            path: The database file.
+            writable: Create or upgrade it. Only for the holder of the index lock.
+
+        Raises:
+            sqlite3.Error: It cannot be opened, or is not a catalog of this version.
+        """
+        if writable:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        self._db = sqlite3.connect(
+            f"file:{_quoted(path)}?mode={'rw' if writable else 'ro'}", uri=True, timeout=_BUSY_MS / 1000,
+            isolation_level=None, check_same_thread=False,
+        )
+        try:
+            if writable:
+                self._create()
+            if self.meta("schema") != str(SCHEMA):
+                raise sqlite3.DatabaseError("not a catalog of this version")
+        except BaseException:
+            self._db.close()
+            raise
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._db.close()
+
+    # Reading
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """One consistent view for all reads in the block."""
+        self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._db.execute("ROLLBACK")
+
+    def version(self) -> int:
+        """Changes whenever another connection has committed something."""
+        return int(self._db.execute("PRAGMA data_version").fetchone()[0])
+
+    def meta(self, key: str) -> str | None:
+        """A setting of the index as a whole."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def sources(self) -> list[Source]:
+        """Every source."""
+        return [_source(row) for row in self._db.execute(f"SELECT {_SOURCE_COLUMNS} FROM sources")]  # noqa: S608
+
+    def garbage(self) -> frozenset[int]:
+        """Generations whose documents must be ignored, and removed by the next writer."""
+        return frozenset(number for (number,) in self._db.execute("SELECT generation FROM garbage"))
+
+    def rows(self, generation: int, first: int = 0, end: int | None = None) -> Iterator[Row]:
+        """The rows of a reading in source order, from entry position *first* up to but not including *end*."""
+        cursor = self._db.execute(
+            f"SELECT {_ROW_COLUMNS} FROM entries WHERE generation = ? AND position >= ? AND position < ?"  # noqa: S608
+            " ORDER BY position, child",
+            (generation, first, _LAST if end is None else end),
+        )
+        return map(_row, cursor)
+
+    def row(self, generation: int, position: int, child: int) -> Row | None:
+        """One row."""
+        found = self._db.execute(
+            f"SELECT {_ROW_COLUMNS} FROM entries WHERE generation = ? AND position = ? AND child = ?",  # noqa: S608
+            (generation, position, child),
+        ).fetchone()
+        return None if found is None else _row(found)
+
+    def nodes(self, generation: int) -> list[Node]:
+        """The tree of a reading, in append order."""
+        return list(
+            map(
+                Node._make,
+                self._db.execute(
+                    "SELECT position, id, parent FROM entries WHERE generation = ? AND child = 0 ORDER BY position",
+                    (generation,),
+                ),
+            )
+        )
+
+    def judged(self, generations: Iterable[int]) -> Iterator[tuple[int, int, int, int | None, bool, bool]]:
+        """(generation, position, child, record, active, own) of the rows that are inactive or our own."""
+        for some in _batches(generations):
+            marks = ",".join("?" * len(some))
+            yield from self._db.execute(
+                "SELECT generation, position, child, record, active, own FROM entries"  # noqa: S608
+                f" WHERE (active = 0 OR own = 1) AND generation IN ({marks}) ORDER BY generation, position, child",
+                some,
+            )
+
+    # Writing: only by the holder of the index lock
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All writes of the block, or none."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def remember(self, key: str, value: str) -> None:
+        """Set a setting of the index as a whole."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def new_generation(self) -> int:
+        """A number never used before; it is garbage until a source points at it."""
+        number = int(self.meta("generation") or 0) + 1
+        self.remember("generation", str(number))
+        self._db.execute("INSERT INTO garbage VALUES (?)", (number,))
+        return number
+
+    def put(self, source: Source) -> None:
+        """Write a source; its generation is no garbage from now on."""
+        marks = ",".join("?" * (_SOURCE_COLUMNS.count(",") + 1))
+        self._db.execute(f"INSERT OR REPLACE INTO sources VALUES ({marks})", _columns(source))
+        self._db.execute("DELETE FROM garbage WHERE generation = ?", (source.generation,))
+
+    def mark_appending(self, paths: Iterable[str]) -> None:
+        """Say that documents beyond what these sources' rows tell are about to be in the text index."""
+        self._db.executemany("UPDATE sources SET appending = 1 WHERE path = ?", [(path,) for path in paths])
+
+    def discard(self, generation: int) -> None:
+        """Make a generation garbage and forget its rows."""
+        self._db.execute("INSERT OR IGNORE INTO garbage VALUES (?)", (generation,))
+        self._db.execute("DELETE FROM entries WHERE generation = ?", (generation,))
+
+    def drop(self, path: str) -> None:
+        """Forget a source; its generation becomes garbage."""
+        row = self._db.execute("SELECT generation FROM sources WHERE path = ?", (path,)).fetchone()
+        if row is not None:
+            self._db.execute("DELETE FROM sources WHERE path = ?", (path,))
+            self.discard(int(row[0]))
+
+    def swept(self, generations: Iterable[int]) -> None:
+        """Note that the text index holds no documents of these generations any more."""
+        self._db.executemany("DELETE FROM garbage WHERE generation = ?", [(number,) for number in generations])
+
+    def add_rows(self, generation: int, rows: Iterable[Row]) -> None:
+        """Append rows to a reading."""
+        marks = ",".join("?" * (len(Row._fields) + 1))
+        self._db.executemany(
+            f"INSERT INTO entries VALUES ({marks})", ((generation, *row) for row in rows)  # noqa: S608
+        )
+
+    def cut_rows(self, generation: int, first: int) -> None:
+        """Remove the rows of a reading from entry position *first* on."""
+        self._db.execute("DELETE FROM entries WHERE generation = ? AND position >= ?", (generation, first))
+
+    def set_active(self, generation: int, active: Iterable[int], inactive: Iterable[int]) -> None:
+        """Flip the entries at these positions; their child records follow them."""
+        statement = "UPDATE entries SET active = ? WHERE generation = ? AND position = ?"
+        flips = chain(((1, generation, at) for at in active), ((0, generation, at) for at in inactive))
+        self._db.executemany(statement, flips)
+
+    def inactive_positions(self, generation: int) -> set[int]:
+        """Entry positions that are not on the persisted active branch."""
+        return {
+            position
+            for (position,) in self._db.execute(
+                "SELECT position FROM entries WHERE generation = ? AND (active = 0 OR own = 1) AND active = 0",
+                (generation,),
+            )
+        }
+
+    def record_counts(self, generation: int) -> tuple[int, int, int, bool]:
+        """(records, active records, own records, whether an id occurs twice among the records)."""
+        records, active, own, distinct = self._db.execute(
+            "SELECT count(*), coalesce(sum(active), 0), coalesce(sum(own), 0), count(DISTINCT id) FROM entries"
+            " WHERE generation = ? AND record IS NOT NULL",
+            (generation,),
+        ).fetchone()
+        return records, active, own, distinct < records
+
+    def _create(self) -> None:
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        with self.transaction():
+            if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
+                for statement in _TABLES.split(";"):
+                    if statement.strip():
+                        self._db.execute(statement)
+                self.remember("schema", str(SCHEMA))
+
+
+_LAST = 1 << 40
+
+
+def _quoted(path: str) -> str:
+    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+
+
+def _batches(numbers: Iterable[int]) -> Iterator[Sequence[int]]:
+    everything = sorted(numbers)
+    for start in range(0, len(everything), _MANY):
+        yield everything[start : start + _MANY]
+
+
+def _row(columns: Sequence[object]) -> Row:
+    return Row._make(columns)
+
+
+def _source(row: Sequence[object]) -> Source:
+    (path, host, root, agent, folder, kind, device, inode, size, mtime, ctime, examined, *middle) = row
+    *middle, cyclic, duplicates, derived, oversized, diagnostics, lengths, appending = middle
+    return Source(
+        path, host, root, agent, folder, kind,  # type: ignore[arg-type]
+        Stamp(device, inode, size, mtime, ctime), examined, *middle,  # type: ignore[arg-type]
+        bool(cyclic), bool(duplicates), bool(derived), bool(oversized),
+        json.loads(diagnostics) if diagnostics else {}, json.loads(lengths) if lengths else {}, bool(appending),  # type: ignore[arg-type]
+    )
+
+
+def _columns(source: Source) -> tuple[object, ...]:
+    return (
+        source.path, source.host, source.root, source.agent, source.folder, source.kind, *source.stamp,
+        source.examined_ns, source.generation, source.sha256, source.checkpoint, source.checkpoint_sha256,
+        source.entries, source.records, source.active_records, source.own_records, source.session, source.cwd,
+        source.parent, source.name, source.created, source.last_time, source.leaf, source.fingerprint,
+        source.cyclic, source.duplicates, source.derived_ids, source.oversized,
+        json.dumps(source.diagnostics) if source.diagnostics else "", json.dumps(source.lengths), source.appending,
+    )

@@ -1,0 +1,74 @@
+"""What the engines are given: one document a record, and the number that leads back to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pepys.model.entry import Event, Field
+
+MAX_PASSAGE_CHARS = 1 << 20
+"""Text beyond this is searchable in its head and tail only, with the reason `oversized_text` (decisions 9)."""
+
+_POSITION_BITS, _CHILD_BITS = 28, 12
+
+
+class Place(NamedTuple):
+    """A record's place in the index. Internal: addresses that callers see are (session, entry)."""
+
+    generation: int  # one reading of one source; a rewritten source gets a new generation
+    position: int  # append position among the entries of the source
+    child: int  # 0 for the entry itself, from 1 for the records typed out of it
+
+    def packed(self) -> int:
+        """The place in 64 bits, in the same order."""
+        return (self.generation << _POSITION_BITS | self.position) << _CHILD_BITS | self.child
+
+
+def unpacked(number: int) -> Place:
+    """The place that `Place.packed` gave *number* for."""
+    return Place(
+        number >> (_POSITION_BITS + _CHILD_BITS),
+        number >> _CHILD_BITS & (1 << _POSITION_BITS) - 1,
+        number & (1 << _CHILD_BITS) - 1,
+    )
+
+
+class Document(NamedTuple):
+    """One record as the engines see it."""
+
+    place: Place
+    role: str | None
+    tool: str | None
+    time: int | None  # ms since the epoch; None passes every time filter
+    passages: tuple[tuple[Field, str], ...]
+
+
+def document(place: Place, event: Event, *, thinking: bool, output: bool) -> Document:
+    """The document of *event* under the privacy policy."""
+    passages = tuple(
+        (passage.field, passage.text)
+        for passage in event.passages
+        if passage.text
+        and (thinking or passage.field != "thinking")
+        and (output or passage.field != "output")
+    )
+    return Document(place, event.role, event.tool, event.entry.time, passages)
+
+
+def pieces(text: str) -> Iterator[str]:
+    """What of *text* is searchable: all of it, or its head and its tail.
+
+    The two are separate values in the engine, so that no phrase crosses what lies between them.
+    """
+    if len(text) <= MAX_PASSAGE_CHARS:
+        yield text
+    else:
+        half = MAX_PASSAGE_CHARS // 2
+        yield text[:half]
+        yield text[-half:]
+
+
+def oversized(event: Event) -> bool:
+    """Whether some text of *event* is only partly searchable."""
+    return any(len(passage.text) > MAX_PASSAGE_CHARS for passage in event.passages)

@@ -1,0 +1,126 @@
+"""The seam between the index and what indexes and searches text.
+
+An engine finds places; it never shows text. Whatever engine found a hit, its evidence is re-read from the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from pepys.index.document import Document
+from pepys.model.entry import Field
+
+FIELDS: tuple[Field, ...] = ("prose", "call", "output", "thinking", "label")
+
+WEIGHTS: Mapping[Field, float] = {"prose": 2.4, "call": 0.7, "output": 0.75, "thinking": 1.0, "label": 0.7}
+"""Provenance weights: prose of people and models ranks ahead of tool plumbing (spec 1)."""
+
+EVEN: Mapping[Field, float] = dict.fromkeys(FIELDS, 1.0)
+"""No provenance weights: structural filters ask for operations explicitly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Literal terms: documents that hold any, or all, of them, in whatever field."""
+
+    terms: tuple[str, ...]  # canonical, distinct
+    match: Literal["any", "all"] = "any"
+    weights: Mapping[Field, float] | None = None  # None: `WEIGHTS`
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Tokens that stand side by side within one passage. An open edge may be part of a longer token."""
+
+    tokens: tuple[str, ...]  # at least one
+    open_left: bool = False
+    open_right: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Documents that may hold a phrase: every run occurs somewhere. A superset, to be verified by the caller."""
+
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """Every document (browse)."""
+
+
+Query = Words | Runs | Everything
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Exact structural filters, all of which must hold."""
+
+    role: str | None = None
+    tool: str | None = None
+    since: int | None = None  # ms, inclusive
+    until: int | None = None  # ms, inclusive
+
+    def passes(self, role: str | None, tool: str | None, time: int | None) -> bool:
+        """Whether a record passes; one without a time passes every time filter."""
+        return (
+            (self.role is None or role == self.role)
+            and (self.tool is None or tool == self.tool)
+            and (self.since is None or time is None or time >= self.since)
+            and (self.until is None or time is None or time <= self.until)
+        )
+
+    def __bool__(self) -> bool:
+        """Whether anything is filtered at all."""
+        return self != Filters()
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """Which generations count: the listed ones, or all but the listed ones."""
+
+    generations: frozenset[int]
+    inverted: bool = False
+
+    def holds(self, generation: int) -> bool:
+        """Whether documents of *generation* count."""
+        return (generation in self.generations) is not self.inverted
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """What an engine found."""
+
+    total: int  # exact number of matching documents
+    best: tuple[tuple[float, int], ...]  # (score, packed place), best first; ties in no particular order
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What BM25 needs to know of a corpus."""
+
+    documents: int
+    mean_tokens: Mapping[Field, float]  # tokens in a field over the number of all documents
+    frequency: Mapping[tuple[Field, str], int]  # documents that hold a term in a field
+
+
+class Engine(Protocol):
+    """Finds documents by their text."""
+
+    def add(self, documents: Iterable[Document]) -> None:
+        """Take in documents; they are found after `commit`."""
+        ...
+
+    def remove(self, generations: Iterable[int]) -> None:
+        """Drop every document of these generations; effective after `commit`."""
+        ...
+
+    def commit(self) -> None:
+        """Make additions and removals durable and visible to searches from now on."""
+        ...
+
+    def search(self, query: Query, filters: Filters, among: Among, limit: int) -> Hits:
+        """The best *limit* matches and the exact number of all matches."""
+        ...

@@ -1,0 +1,137 @@
+"""The engine that indexes nothing: the oracle of the contract tests, and the reader of what no commit holds yet."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from pepys.index.document import Document, pieces
+from pepys.index.engines.base import FIELDS, WEIGHTS, Among, Everything, Filters, Hits, Query, Run, Runs, Statistics, Words
+from pepys.model.entry import Field
+from pepys.text import token_line
+
+K1, B = 1.2, 0.75
+
+
+class Scan:
+    """Documents in memory, read from end to end at every search."""
+
+    def __init__(self, documents: Iterable[Document] = (), statistics: Statistics | None = None) -> None:
+        """Start with *documents*.
+
+        Args:
+            documents: Found at once.
+            statistics: Of the corpus that scores are to be comparable with; None: these documents' own.
+        """
+        self._documents = list(documents)
+        self._pending: list[Document] = []
+        self._statistics = statistics
+
+    def add(self, documents: Iterable[Document]) -> None:
+        """See `Engine`."""
+        self._pending.extend(documents)
+
+    def remove(self, generations: Iterable[int]) -> None:
+        """See `Engine`."""
+        gone = set(generations)
+        self._documents = [document for document in self._documents if document.place.generation not in gone]
+        self._pending = [document for document in self._pending if document.place.generation not in gone]
+
+    def commit(self) -> None:
+        """See `Engine`."""
+        self._documents += self._pending
+        self._pending = []
+
+    def search(self, query: Query, filters: Filters, among: Among, limit: int) -> Hits:
+        """See `Engine`."""
+        match query:
+            case Words():
+                scored = self._words(query, filters, among)
+            case Runs():
+                scored = ((0.0, document) for document in self._passing(filters, among) if _holds(document, query.runs))
+            case Everything():
+                scored = ((0.0, document) for document in self._passing(filters, among))
+        found = [(score, document.place.packed()) for score, document in scored]
+        return Hits(len(found), tuple(heapq.nlargest(limit, found)))
+
+    def _passing(self, filters: Filters, among: Among) -> Iterator[Document]:
+        for document in self._documents:
+            if among.holds(document.place.generation) and filters.passes(document.role, document.tool, document.time):
+                yield document
+
+    def _words(self, words: Words, filters: Filters, among: Among) -> Iterator[tuple[float, Document]]:
+        wanted = frozenset(words.terms)
+        counted = [(document, *_counts(document, wanted)) for document in self._documents]
+        statistics = self._statistics or _statistics([(counts, lengths) for _, counts, lengths in counted])
+        weights = words.weights or WEIGHTS
+        needed = len(words.terms) if words.match == "all" else 1
+        for document, counts, lengths in counted:
+            found = {term for _, term in counts}
+            if (
+                len(found) >= max(needed, 1)
+                and among.holds(document.place.generation)
+                and filters.passes(document.role, document.tool, document.time)
+            ):
+                score = sum(
+                    weights[field] * _bm25(statistics, field, term, count, lengths[field])
+                    for (field, term), count in counts.items()
+                )
+                yield score, document
+
+
+def _counts(document: Document, wanted: frozenset[str]) -> tuple[Counter[tuple[Field, str]], Mapping[Field, int]]:
+    counts: Counter[tuple[Field, str]] = Counter()
+    lengths: Counter[Field] = Counter()
+    for field, text in document.passages:
+        for piece in pieces(text):
+            line = token_line(piece).split()
+            lengths[field] += len(line)
+            counts.update((field, token) for token in line if token in wanted)
+    return counts, lengths
+
+
+def _statistics(counted: Sequence[tuple[Counter[tuple[Field, str]], Mapping[Field, int]]]) -> Statistics:
+    frequency: Counter[tuple[Field, str]] = Counter()
+    totals: Counter[Field] = Counter()
+    for counts, lengths in counted:
+        frequency.update(counts.keys())
+        totals.update(lengths)
+    size = max(len(counted), 1)
+    return Statistics(len(counted), {field: totals[field] / size for field in FIELDS}, frequency)
+
+
+def _bm25(statistics: Statistics, field: Field, term: str, count: int, length: int) -> float:
+    size, frequency = statistics.documents, statistics.frequency.get((field, term), 0)
+    frequency = min(max(frequency, 1), max(size, 1))
+    rarity = math.log(1 + (size - frequency + 0.5) / (frequency + 0.5))
+    mean = statistics.mean_tokens.get(field, 0.0) or 1.0
+    return rarity * count * (K1 + 1) / (count + K1 * (1 - B + B * length / mean))
+
+
+def _holds(document: Document, runs: tuple[Run, ...]) -> bool:
+    lines = [token_line(piece).split() for _, text in document.passages for piece in pieces(text)]
+    return all(any(_stands(run, line) for line in lines) for run in runs)
+
+
+def _stands(run: Run, line: Sequence[str]) -> bool:
+    size = len(run.tokens)
+    return any(_fits(run, line[start : start + size]) for start in range(len(line) - size + 1))
+
+
+def _fits(run: Run, window: Sequence[str]) -> bool:
+    last = len(run.tokens) - 1
+    for index, (token, seen) in enumerate(zip(run.tokens, window, strict=True)):
+        left, right = run.open_left and index == 0, run.open_right and index == last
+        if left and right:
+            fits = token in seen
+        elif left:
+            fits = seen.endswith(token)
+        elif right:
+            fits = seen.startswith(token)
+        else:
+            fits = token == seen
+        if not fits:
+            return False
+    return True

@@ -1,0 +1,258 @@
+"""The engine of the index on disk. No text is stored in it; positions are, for phrases."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import tantivy
+
+from pepys.index.document import Document, pieces
+from pepys.index.engines.base import (
+    FIELDS,
+    WEIGHTS,
+    Among,
+    Everything,
+    Filters,
+    Hits,
+    Query,
+    Run,
+    Runs,
+    Statistics,
+    Words,
+)
+from pepys.model.entry import Field
+from pepys.text import token_line
+
+if TYPE_CHECKING:
+    from tantivy import IndexWriter, Searcher
+
+HEAP_BYTES = 48 << 20
+"""The writer's memory. One thread: the second core is busy decoding and normalising."""
+
+MANY_SEGMENTS = 24
+"""Above this a commit waits for the merges that it started; below, they would only keep a short process alive."""
+
+SELECTIVE = 2_000
+"""So few candidates are verified sooner than the term dictionary is walked for an open left edge."""
+
+_TIMELESS = -(1 << 62)
+
+_Q, _O = tantivy.Query, tantivy.Occur
+
+
+class TantivyEngine:
+    """A tantivy index in one directory. Many may read it; one, holding the index lock, writes."""
+
+    def __init__(self, directory: str, *, writable: bool) -> None:
+        """Open the index in *directory*.
+
+        Args:
+            directory: Of this engine alone.
+            writable: Create the index if there is none. Only for the holder of the index lock.
+
+        Raises:
+            OSError: The directory cannot be read or written.
+            ValueError: What is there is not an index of this version.
+        """
+        if writable:
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+            self._index = tantivy.Index(_schema(), path=directory, reuse=True)
+        else:
+            self._index = tantivy.Index.open(directory)
+        self._index.config_reader("manual")  # the default watches the directory from a thread
+        self._index.reload()
+        self._schema = self._index.schema
+        self._searcher: Searcher = self._index.searcher()
+        self._writer: IndexWriter | None = None
+
+    def add(self, documents: Iterable[Document]) -> None:
+        """See `Engine`."""
+        for document in documents:
+            self._writing().add_document(_engine_document(document))
+
+    def remove(self, generations: Iterable[int]) -> None:
+        """See `Engine`."""
+        for generation in generations:
+            self._writing().delete_documents_by_term("generation", generation)
+
+    def commit(self) -> None:
+        """See `Engine`."""
+        if self._writer is not None:
+            self._writer.commit()
+            self.reload()
+
+    def settle(self) -> None:
+        """Give up the writer; wait for merges only where the number of segments calls for it."""
+        if self._writer is not None:
+            if self._searcher.num_segments > MANY_SEGMENTS:
+                self._writer.wait_merging_threads()
+                self.reload()
+            self._writer = None
+
+    def abandon(self) -> None:
+        """Give up the writer and everything that was not committed."""
+        self._writer = None
+
+    def reload(self) -> None:
+        """See what other processes have committed."""
+        self._index.reload()
+        self._searcher = self._index.searcher()
+
+    @property
+    def documents(self) -> int:
+        """How many documents the last commit holds, removed ones that are not merged away included."""
+        return int(self._searcher.num_docs)
+
+    def search(self, query: Query, filters: Filters, among: Among, limit: int) -> Hits:
+        """See `Engine`."""
+        built = self._query(query, filters, among)
+        if built is None:
+            return Hits(0, ())
+        found = self._searcher.search(built, max(limit, 1), count=True)
+        hits = found.hits[:limit]
+        places = self._searcher.fast_field_values("place", [address for _, address in hits])
+        best = tuple((float(score), int(place or 0)) for (score, _), place in zip(hits, places, strict=True))
+        return Hits(int(found.count), best)
+
+    def frequency(self, field: Field, term: str) -> int:
+        """Documents that hold *term* in *field*."""
+        return int(self._searcher.doc_freq(field, term))
+
+    def statistics(self, terms: Sequence[str], mean_tokens: dict[Field, float]) -> Statistics:
+        """What `scan` needs to score a few documents on this engine's scale."""
+        frequency = {(field, term): self.frequency(field, term) for field in FIELDS for term in terms}
+        return Statistics(self.documents, mean_tokens, frequency)
+
+    def _writing(self) -> IndexWriter:
+        if self._writer is None:
+            self._writer = self._index.writer(HEAP_BYTES, 1)
+        return self._writer
+
+    def _query(self, query: Query, filters: Filters, among: Among) -> tantivy.Query | None:
+        match query:
+            case Words():
+                wanted = self._words(query)
+            case Runs():
+                wanted = self._runs(query, filters, among)
+            case Everything():
+                wanted = _Q.const_score_query(_Q.all_query(), 0.0)
+        if wanted is None:
+            return None
+        return self._restricted(wanted, filters, among)
+
+    def _restricted(self, wanted: tantivy.Query, filters: Filters, among: Among) -> tantivy.Query:
+        clauses = [(_O.Must, wanted)]
+        for name, value in (("role", filters.role), ("tool", filters.tool)):
+            if value is not None:
+                clauses.append((_O.Must, _unscored(_Q.term_query(self._schema, name, value, "basic"))))
+        if filters.since is not None or filters.until is not None:
+            clauses.append((_O.Must, _unscored(self._within(filters.since, filters.until))))
+        listed = _Q.term_set_query(self._schema, "generation", sorted(among.generations))
+        if not among.inverted:
+            clauses.append((_O.Must, _unscored(listed)))
+        elif among.generations:
+            clauses.append((_O.MustNot, listed))
+        return wanted if len(clauses) == 1 else _Q.boolean_query(clauses)
+
+    def _within(self, since: int | None, until: int | None) -> tantivy.Query:
+        number = tantivy.FieldType.Integer
+        lower = _TIMELESS + 1 if since is None else since
+        dated = _Q.range_query(self._schema, "time", number, lower, until)
+        timeless = _Q.range_query(self._schema, "time", number, _TIMELESS, _TIMELESS)
+        return _Q.boolean_query([(_O.Should, dated), (_O.Should, timeless)])
+
+    def _words(self, words: Words) -> tantivy.Query | None:
+        weights = words.weights or WEIGHTS
+        clauses = []
+        for term in words.terms:
+            anywhere = [
+                (_O.Should, _Q.boost_query(_Q.term_query(self._schema, field, term, "freq"), weights[field]))
+                for field in FIELDS
+                # A field without the term would only cost a scorer.
+                if self.frequency(field, term)
+            ]
+            if words.match == "any":
+                clauses += anywhere
+            elif anywhere:
+                clauses.append((_O.Must, _Q.boolean_query(anywhere)))
+            else:
+                return None
+        return _Q.boolean_query(clauses) if clauses else None
+
+    def _runs(self, runs: Runs, filters: Filters, among: Among) -> tantivy.Query | None:
+        clauses: list[tuple[tantivy.Occur, tantivy.Query]] = []
+        hard: list[Run] = []
+        for run in runs.runs:
+            if run.open_left:
+                hard.append(run)
+            else:
+                clauses.append((_O.Must, self._anywhere(run)))
+        for run in hard:
+            # Finding every token that *ends* in something means walking the whole dictionary. The rest of the phrase
+            # is often selective enough, and candidates are verified anyway.
+            rest = [*clauses, *((_O.Must, self._anywhere(part)) for part in _without_first(run))]
+            if rest:
+                easy = _Q.boolean_query(rest)
+                if self._searcher.search(self._restricted(easy, filters, among), 1, count=True).count <= SELECTIVE:
+                    clauses = rest
+                    continue
+            clauses.append((_O.Must, self._anywhere(run)))
+        if not clauses:
+            return _Q.const_score_query(_Q.all_query(), 0.0)
+        return _unscored(_Q.boolean_query(clauses))
+
+    def _anywhere(self, run: Run) -> tantivy.Query:
+        return _Q.boolean_query([(_O.Should, self._run(field, run)) for field in FIELDS])
+
+    def _run(self, field: Field, run: Run) -> tantivy.Query:
+        # Tokens are letters, numbers and `_`: nothing in them is special in a pattern.
+        if not run.open_left and not run.open_right:
+            if len(run.tokens) == 1:
+                return _Q.term_query(self._schema, field, run.tokens[0], "basic")
+            return _Q.phrase_query(self._schema, field, list(run.tokens))
+        patterns = list(run.tokens)
+        if run.open_left:
+            patterns[0] = ".*" + patterns[0]
+        if run.open_right:
+            patterns[-1] += ".*"
+        if len(patterns) == 1:
+            return _Q.regex_query(self._schema, field, patterns[0])
+        return _Q.regex_phrase_query(self._schema, field, patterns)
+
+
+def _without_first(run: Run) -> list[Run]:
+    rest = run.tokens[1:]
+    return [Run(rest, open_right=run.open_right)] if rest else []
+
+
+def _unscored(query: tantivy.Query) -> tantivy.Query:
+    return _Q.const_score_query(query, 0.0)
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    for field in FIELDS:
+        builder.add_text_field(field, tokenizer_name="whitespace", index_option="position")
+    for name in ("role", "tool"):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("generation", indexed=True)
+    builder.add_unsigned_field("place", fast=True)
+    builder.add_integer_field("time", fast=True)
+    return builder.build()
+
+
+def _engine_document(document: Document) -> tantivy.Document:
+    made = tantivy.Document()
+    for field, text in document.passages:
+        for piece in pieces(text):
+            made.add_text(field, token_line(piece))
+    if document.role is not None:
+        made.add_text("role", document.role)
+    if document.tool is not None:
+        made.add_text("tool", document.tool)
+    made.add_unsigned("generation", document.place.generation)
+    made.add_unsigned("place", document.place.packed())
+    made.add_integer("time", _TIMELESS if document.time is None else document.time)
+    return made

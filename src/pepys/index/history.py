@@ -1,0 +1,379 @@
+"""The index of somebody's history: kept fresh, looked at, measured, deleted. The door to everything in `index`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pepys.errors import IndexUnavailable
+from pepys.hosts.discovery import listing, locate
+from pepys.index.apply import Applying, Refreshed
+from pepys.index.catalog import Catalog
+from pepys.index.engines.tantivy import TantivyEngine
+from pepys.index.lock import exclusive
+from pepys.index.plan import Step, plan_refresh
+from pepys.index.projection import Policy
+from pepys.index.source import Source
+from pepys.index.view import View, scanned
+from pepys.model.context import Progress
+from pepys.model.source import Found, Listing, Root
+
+FOLDER = "pepys-1"
+"""The version of everything on disk. A newer one takes a new folder beside it; nothing outside it is ours."""
+
+SHORT_WAIT_S = 0.25
+LONG_WAIT_S = 600.0
+TRIES = 8
+PROBE_BYTES = 4 << 20
+
+_BROKEN = (sqlite3.Error, ValueError, RuntimeError, SystemError, OSError)
+"""What the stores raise on a full disk, a read-only directory or bytes that are not theirs."""
+
+
+_UNREADABLE = (sqlite3.DatabaseError, ValueError, SystemError)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The index, measured."""
+
+    directory: str
+    exists: bool
+    sources: int = 0
+    records: int = 0
+    source_bytes: int = 0
+    index_bytes: int = 0
+    interrupted: int = 0  # sources and readings that a writer has not finished
+    diagnostics: Mapping[str, int] = field(default_factory=dict)
+    policy: str = ""
+    trouble: str = ""
+
+    def as_json(self) -> dict[str, object]:
+        """By the camelCase names of other answers."""
+        return {
+            "directory": self.directory,
+            "exists": self.exists,
+            "sources": self.sources,
+            "records": self.records,
+            "sourceBytes": self.source_bytes,
+            "indexBytes": self.index_bytes,
+            "interrupted": self.interrupted,
+            "diagnostics": dict(self.diagnostics),
+            "policy": self.policy,
+            **({"trouble": self.trouble} if self.trouble else {}),
+        }
+
+
+class History:
+    """All sources under some roots, and the index that makes them searchable."""
+
+    def __init__(
+        self,
+        directory: str,
+        roots: Sequence[Root],
+        *,
+        policy: Policy,
+        default_host: str,
+        excluded: Callable[[Found], bool] = lambda found: False,
+        patience_s: float | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        """Nothing is opened before it is needed.
+
+        Args:
+            directory: The index directory; Pepys works in its own folder inside it.
+            roots: Where sources are looked for.
+            policy: What may become searchable.
+            default_host: The host of an explicitly named file outside of every root.
+            excluded: Whether configuration keeps a source out of the index.
+            patience_s: How long an answer may wait for indexing, seconds; None: until it is done.
+            progress: Told how far a refresh is.
+        """
+        self.directory = os.path.join(directory, FOLDER)
+        self.roots = tuple(roots)
+        self.excluded = excluded
+        self._policy, self._default_host = policy, default_host
+        self._patience_s, self._progress = patience_s, progress
+        self._open: _Stores | None = None
+
+    def close(self) -> None:
+        """Close what was opened."""
+        if self._open is not None:
+            self._open.catalog.close()
+            self._open = None
+
+    def look(self, files: Sequence[str] = ()) -> View:
+        """A fresh, consistent view of all sources, with *files* (absolute paths) among them.
+
+        Never fails for want of an index: what cannot be indexed now is scanned, and the view says so.
+        """
+        seen = self._listing(files)
+        refreshed = Refreshed()
+        try:
+            self._refresh(seen, refreshed, wait_s=SHORT_WAIT_S, patience_s=self._patience_s)
+        except IndexUnavailable:
+            refreshed.reasons = ("index_unavailable",)
+        return self._view(seen, refreshed)
+
+    def answer(self, question: Callable[[View], T], files: Sequence[str] = ()) -> T:
+        """What *question* makes of a fresh view.
+
+        Where the stores turn out to be broken while they are read, they are made anew, once.
+        """
+        try:
+            return question(self.look(files))
+        except _UNREADABLE:
+            self.delete()
+            return question(self.look(files))
+
+    def refresh(self, *, rebuild: bool = False, files: Sequence[str] = ()) -> Refreshed:
+        """Bring the index up to date, waiting for other writers.
+
+        Raises:
+            IndexUnavailable: The directory cannot be written, or another writer does not finish.
+        """
+        started = time.monotonic()
+        if rebuild:
+            self.delete()
+        refreshed = Refreshed()
+        self._refresh(self._listing(files), refreshed, wait_s=LONG_WAIT_S, patience_s=None)
+        if "index_busy" in refreshed.reasons:
+            raise IndexUnavailable("Another process has been indexing for ten minutes.", hint="Wait for it, or stop it.")
+        refreshed.seconds = time.monotonic() - started
+        return refreshed
+
+    def delete(self) -> bool:
+        """Remove the index; whether there was one. Sources are never touched.
+
+        Raises:
+            IndexUnavailable: It cannot be removed.
+        """
+        self.close()
+        if not os.path.isdir(self.directory):
+            return False
+        try:
+            with self._lock(LONG_WAIT_S) as obtained:
+                if not obtained:
+                    raise IndexUnavailable("Another process is indexing.", hint="Wait for it, or stop it.")
+                self._wipe()
+                os.remove(self._path("lock"))
+                os.rmdir(self.directory)
+        except OSError as error:
+            raise IndexUnavailable(f"{self.directory} cannot be removed: {error}.") from error
+        return True
+
+    def status(self) -> Status:
+        """The index, measured without changing it."""
+        if not os.path.isdir(self.directory):
+            return Status(self.directory, exists=False)
+        size = sum(
+            os.stat(os.path.join(parent, name)).st_size
+            for parent, _, names in os.walk(self.directory)
+            for name in names
+        )
+        stores = self._stores()
+        if stores is None:
+            return Status(self.directory, exists=True, index_bytes=size, trouble="cannot be read; it will be rebuilt")
+        sources, garbage = stores.catalog.sources(), stores.catalog.garbage()
+        diagnostics: dict[str, int] = {}
+        for source in sources:
+            for code, count in source.diagnostics.items():
+                diagnostics[code] = diagnostics.get(code, 0) + count
+        return Status(
+            self.directory,
+            exists=True,
+            sources=len(sources),
+            records=sum(source.records for source in sources),
+            source_bytes=sum(source.stamp.size for source in sources),
+            index_bytes=size,
+            interrupted=len(garbage) + sum(source.appending for source in sources),
+            diagnostics=diagnostics,
+            policy=stores.catalog.meta("policy") or "",
+        )
+
+    # Freshness
+
+    def _listing(self, files: Sequence[str]) -> Listing:
+        seen = listing(self.roots)
+        more = {path: found for path in files if path not in seen.found and (found := self._locate(path))}
+        return Listing({**seen.found, **more}, seen.roots, seen.unlisted) if more else seen
+
+    def _locate(self, path: str) -> Found | None:
+        return locate(path, self.roots, self._default_host)
+
+    def _refresh(self, seen: Listing, result: Refreshed, *, wait_s: float, patience_s: float | None) -> None:
+        result.sources = len(seen.found)
+        steps = self._plan(self._stores(), seen)
+        result.unchanged = sum(step.deed == "keep" for step in steps)
+        todo = [step for step in steps if step.deed in ("read", "drop")]
+        if not todo:
+            return
+        deadline = None if patience_s is None else time.monotonic() + patience_s
+        try:
+            os.makedirs(self.directory, mode=0o700, exist_ok=True)
+            with self._lock(wait_s) as obtained:
+                if obtained:
+                    self._mended(lambda: self._write(seen, result, deadline))
+                else:
+                    result.left, result.reasons = todo, ("index_busy",)
+        except _BROKEN as error:
+            result.left = todo
+            raise IndexUnavailable(f"The index in {self.directory} cannot be written: {error}") from error
+
+    def _mended(self, write: Callable[[], None]) -> None:
+        """Do *write*; if the stores turn out to be broken although the disk is not, make them anew and do it again."""
+        try:
+            write()
+        except _BROKEN:
+            if not self._disk_takes_bytes():
+                raise
+            self._wipe()
+            write()
+
+    def _disk_takes_bytes(self) -> bool:
+        probe = self._path("probe")
+        try:
+            with open(probe, "wb") as file:
+                file.write(bytes(PROBE_BYTES))
+        except OSError:
+            return False
+        finally:
+            with contextlib.suppress(OSError):
+                os.remove(probe)
+        return True
+
+    def _write(self, seen: Listing, result: Refreshed, deadline: float | None) -> None:
+        """Bring the stores up to date; called with the lock held, when another process may just have done it."""
+        before = os.umask(0o077)  # the engine creates its files itself
+        try:
+            catalog, engine = self._writable()
+            try:
+                known = {source.path: source for source in catalog.sources()}
+                steps = self._steps(known, seen)
+                result.unchanged = sum(step.deed == "keep" for step in steps)
+                todo = [step for step in steps if step.deed in ("read", "drop")]
+                applying = Applying(
+                    catalog, engine, self._policy, seen, deadline=deadline, progress=self._progress
+                )
+                applying.run(todo, known, result)
+            finally:
+                catalog.close()
+                engine.settle()
+        finally:
+            os.umask(before)
+        if result.left:
+            result.reasons = ("catching_up",)
+
+    def _writable(self) -> tuple[Catalog, TantivyEngine]:
+        catalog = Catalog(self._path("catalog.sqlite"), writable=True)
+        try:
+            if catalog.meta("policy") not in (None, str(self._policy)):
+                catalog.close()
+                self._wipe()
+                catalog = Catalog(self._path("catalog.sqlite"), writable=True)
+            engine = TantivyEngine(self._path("text"), writable=True)
+            if not engine.documents and any(source.records for source in catalog.sources()):
+                raise ValueError("the text index has lost its documents")
+            catalog.remember("policy", str(self._policy))
+        except BaseException:
+            catalog.close()
+            raise
+        return catalog, engine
+
+    def _plan(self, stores: _Stores | None, seen: Listing) -> list[Step]:
+        return self._steps({} if stores is None else stores.known(), seen)
+
+    def _steps(self, known: Mapping[str, Source], seen: Listing) -> list[Step]:
+        roots = {root.path for root in seen.roots}
+        ours = {path: source for path, source in known.items() if source.root in roots or path in seen.found}
+        return list(plan_refresh(ours, seen, self.excluded))
+
+    # Looking
+
+    def _view(self, seen: Listing, refreshed: Refreshed) -> View:
+        stores = self._stores()
+        known: Mapping[str, Source] = {}
+        garbage: frozenset[int] = frozenset()
+        for _ in range(TRIES if stores is not None else 0):
+            assert stores is not None
+            version = stores.catalog.version()
+            known, garbage = stores.known(), stores.catalog.garbage()
+            stores.engine.reload()
+            if stores.catalog.version() == version:
+                break
+        steps = self._steps(known, seen)
+        todo = [step.path for step in steps if step.deed == "read" and step.path not in refreshed.failed]
+        # Another process may have done, meanwhile, what this one left; whatever is still to do is scanned.
+        overlay = scanned(todo, seen, known, None if stores is None else stores.catalog, self._policy, refreshed)
+        return View(
+            seen,
+            known,
+            garbage,
+            None if stores is None else stores.catalog,
+            None if stores is None else stores.engine,
+            overlay,
+            excluded=frozenset(path for path, found in seen.found.items() if self.excluded(found)),
+            failed=refreshed.failed,
+            reasons=refreshed.reasons,
+        )
+
+    def _stores(self) -> _Stores | None:
+        """The stores, opened for reading; None where there are none that can be read under this policy."""
+        path = self._path("catalog.sqlite")
+        try:
+            identity = (os.stat(path).st_dev, os.stat(path).st_ino)
+            if self._open is not None and self._open.identity == identity:
+                return self._open
+            self.close()
+            catalog = Catalog(path, writable=False)
+            if catalog.meta("policy") != str(self._policy):
+                catalog.close()
+                return None
+            self._open = _Stores(identity, catalog, TantivyEngine(self._path("text"), writable=False))
+        except _BROKEN:
+            self.close()
+            return None
+        return self._open
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self.directory, name)
+
+    @contextlib.contextmanager
+    def _lock(self, wait_s: float) -> Iterator[bool]:
+        with exclusive(self._path("lock"), wait_s) as obtained:
+            yield obtained
+
+    def _wipe(self) -> None:
+        """Remove everything but the lock, which other processes may be waiting on."""
+        self.close()
+        for name in os.listdir(self.directory):
+            if name != "lock":
+                path = self._path(name)
+                shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+
+
+@dataclass(slots=True)
+class _Stores:
+    """Both stores, open for reading."""
+
+    identity: tuple[int, int]
+    catalog: Catalog
+    engine: TantivyEngine
+    _version: int | None = None
+    _known: dict[str, Source] = field(default_factory=dict)
+
+    def known(self) -> Mapping[str, Source]:
+        """All sources by path, read again only when somebody has committed."""
+        version = self.catalog.version()
+        if version != self._version:
+            self._known = {source.path: source for source in self.catalog.sources()}
+            self._version = version
+        return self._known

@@ -1,0 +1,142 @@
+"""One reading of a source turned into catalog rows and documents: the same for building, growing and scanning."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import PurePath
+from typing import NamedTuple
+
+from pepys import normalise
+from pepys.hosts.reading import Checkpoint, Reading
+from pepys.index.document import Document, Place, document, oversized
+from pepys.index.source import Row, Source
+from pepys.model.entry import Event
+from pepys.model.lineage import Lineage, Node
+from pepys.model.source import Diagnostic, Found, Header, Title
+from pepys.normalise import lineage
+
+
+class Policy(NamedTuple):
+    """What may enter the index (spec 1, "Local-cache privacy"). A change of policy rebuilds it."""
+
+    thinking: bool = False
+    output: bool = True
+
+    def __str__(self) -> str:
+        return f"thinking:{int(self.thinking)};tool-output:{int(self.output)}"
+
+
+class Projection:
+    """Iterate once over (row, document); afterwards `source` tells what the catalog should hold.
+
+    Rows carry `active=True`; `settle` says which of them are not.
+    """
+
+    def __init__(
+        self, reading: Reading, found: Found, policy: Policy, generation: int, *, examined_ns: int, previous: Source | None
+    ) -> None:
+        """Prepare to project *reading*.
+
+        Args:
+            reading: Not yet consumed.
+            found: The source in the listing.
+            policy: What may become searchable.
+            generation: The number under which rows and documents are kept.
+            examined_ns: The clock before the reading was opened.
+            previous: The row to go on from; only if the reading has grown from its checkpoint.
+        """
+        self._reading, self._policy = reading, policy
+        if previous is None:
+            self.source = Source(
+                found.path, found.host, found.root, found.agent, found.folder, found.kind, found.stamp,
+                examined_ns, generation,
+            )
+        else:
+            # The tail is read again, whole or torn.
+            diagnostics = {code: count for code, count in previous.diagnostics.items() if code != "torn_tail"}
+            self.source = replace(
+                previous, root=found.root, agent=found.agent, folder=found.folder, kind=found.kind,
+                examined_ns=examined_ns, diagnostics=diagnostics, lengths=dict(previous.lengths),
+            )
+
+    def __iter__(self) -> Iterator[tuple[Row, Document | None]]:
+        """Read on, one entry at a time."""
+        source, counts = self.source, Counter(self.source.diagnostics)
+        for item in self._reading.items():
+            if isinstance(item, Diagnostic):
+                counts[item.code] += 1
+            elif isinstance(item, Header):
+                source.session = item.session or source.session
+                source.cwd, source.parent, source.created = item.cwd, item.parent, item.time
+                source.name = source.name or item.title
+            elif isinstance(item, Title):
+                source.name = item.text
+            else:
+                if item.notice:
+                    counts[item.notice] += 1
+                yield self._projected(normalise.event(item))
+        source.diagnostics = dict(counts)
+        self._conclude()
+
+    def _projected(self, event: Event) -> tuple[Row, Document | None]:
+        source, entry = self.source, event.entry
+        place = Place(source.generation, source.entries, 0)
+        source.entries += 1
+        if entry.title is not None:
+            source.name = entry.title or None
+        if entry.time is not None:
+            source.last_time = max(source.last_time or entry.time, entry.time)
+        record, made, crc = None, None, 0
+        if event.record:
+            record = source.records
+            source.records += 1
+            source.own_records += event.own
+            source.oversized = source.oversized or oversized(event)
+            made = document(place, event, thinking=self._policy.thinking, output=self._policy.output)
+            for field, text in made.passages:
+                source.lengths[field] = source.lengths.get(field, 0) + len(text)
+            crc = text_crc(event)
+        row = Row(
+            place.position, 0, record, entry.start, entry.end, entry.id or "", entry.parent, entry.type, event.role,
+            event.tool, entry.time, entry.is_error, True, event.own, crc,
+        )
+        return row, made
+
+    def _conclude(self) -> None:
+        reading, source = self._reading, self.source
+        source.stamp, source.sha256 = reading.stamp, reading.sha256
+        source.checkpoint, source.checkpoint_sha256 = reading.checkpoint.offset, reading.checkpoint.sha256
+        source.derived_ids = source.derived_ids or reading.derived_ids
+        source.session = source.session or stem(source.path)
+        source.appending = False
+
+
+def checkpoint(source: Source) -> Checkpoint | None:
+    """Where a reading may go on; None where it must start anew.
+
+    Derived ids depend on all lines before them, and documents of a crashed append must not be doubled.
+    """
+    if source.derived_ids or source.appending or source.path.endswith(".gz"):
+        return None
+    return Checkpoint(source.checkpoint, source.checkpoint_sha256)
+
+
+def settle(source: Source, nodes: list[Node]) -> Lineage:
+    """Find the persisted active branch of a projected source and note it in the source's row."""
+    active = lineage.active(nodes)
+    source.leaf, source.fingerprint, source.cyclic = active.leaf, active.fingerprint, active.cyclic
+    return active
+
+
+def text_crc(event: Event) -> int:
+    """CRC-32 of the whole text of a record."""
+    whole = normalise.text(event, thinking=True, output=True)
+    return zlib.crc32(whole.encode("utf-8", "surrogatepass"))
+
+
+def stem(path: str) -> str:
+    """The file's name without `.jsonl` or `.jsonl.gz`: the session id where a header names none."""
+    return PurePath(path).name.removesuffix(".gz").removesuffix(".jsonl")

@@ -1,0 +1,381 @@
+"""One consistent look at all sources, for one call: what is committed, and what had to be read without committing it."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pepys.hosts import HOSTS
+from pepys.hosts.reading import Checkpoint, examine
+from pepys.index.apply import Refreshed
+from pepys.index.catalog import Catalog
+from pepys.index.document import Document, Place, unpacked
+from pepys.index.engines.base import FIELDS, Among, Everything, Filters, Query, Runs, Statistics, Words
+from pepys.index.engines.scan import Scan
+from pepys.index.engines.tantivy import TantivyEngine
+from pepys.index.projection import Policy, Projection, settle
+from pepys.index.source import Row, Source
+from pepys.model.entry import Field
+from pepys.model.lineage import Branches, Live, Node
+from pepys.model.source import Listing
+from pepys.normalise import lineage
+
+SCAN_BYTES = 64 << 20
+"""Bytes of sources that one call reads beside the index (decisions 11)."""
+
+_FIRST_UNCOMMITTED = 1 << 23
+"""Generations of readings that live in memory only; no index gets that far."""
+
+_JUDGED_AT_ONCE = 100_000
+_SLACK = 64
+_LARGEST_TIE = 50_000
+_CHARS_A_TOKEN = 6.0
+
+
+@dataclass(slots=True)
+class Overlay:
+    """Readings that no commit holds."""
+
+    sources: dict[str, Source] = field(default_factory=dict)
+    rows: dict[int, list[Row]] = field(default_factory=dict)  # generation -> rows past what the catalog holds
+    inactive: dict[int, frozenset[int]] = field(default_factory=dict)  # generation -> entry positions
+    documents: list[Document] = field(default_factory=list)
+    unread: set[str] = field(default_factory=set)  # paths that did not fit into `SCAN_BYTES`
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+def scanned(
+    paths: Sequence[str],
+    seen: Listing,
+    known: Mapping[str, Source],
+    catalog: Catalog | None,
+    policy: Policy,
+    refreshed: Refreshed,
+) -> Overlay:
+    """Read the sources at *paths* into memory, in their order, as far as `SCAN_BYTES` go.
+
+    Of a source that only grew, only what is new is read. After a run out of patience nothing is: the caller has waited.
+    """
+    overlay, budget = Overlay(), SCAN_BYTES
+    if "catching_up" in refreshed.reasons:
+        overlay.unread.update(paths)
+        return overlay
+    for path in paths:
+        found, previous = seen.found[path], known.get(path)
+        growth = found.stamp.size - (previous.checkpoint if previous is not None else 0)
+        if max(growth, 0) > budget:
+            overlay.unread.add(path)
+            continue
+        try:
+            examined_ns = time.time_ns()
+            reading = examine(HOSTS[found.host], path, _checkpoint(previous))
+            if previous is None or not reading.grown:
+                previous = None
+                growth = found.stamp.size
+            if growth > budget:
+                overlay.unread.add(path)
+                continue
+            budget -= max(growth, 0)
+            generation = previous.generation if previous is not None else _FIRST_UNCOMMITTED + len(overlay.sources)
+            projection = Projection(reading, found, policy, generation, examined_ns=examined_ns, previous=previous)
+            rows = []
+            for row, document in projection:
+                rows.append(row)
+                if document is not None:
+                    overlay.documents.append(document)
+        except OSError:
+            overlay.failed[path] = "source_unavailable"
+            continue
+        _include(overlay, projection.source, rows, catalog if previous is not None else None)
+    return overlay
+
+
+def _checkpoint(source: Source | None) -> Checkpoint | None:
+    if source is None or source.derived_ids or source.path.endswith(".gz"):
+        return None
+    return Checkpoint(source.checkpoint, source.checkpoint_sha256)
+
+
+def _include(overlay: Overlay, source: Source, rows: list[Row], catalog: Catalog | None) -> None:
+    """Note a reading, its branch being worked out over what the catalog holds and what was read."""
+    first = source.entries - len(rows)
+    held = [] if catalog is None else [node for node in catalog.nodes(source.generation) if node.position < first]
+    nodes = held + [Node(row.position, row.id, row.parent) for row in rows if not row.child]
+    active = settle(source, nodes)
+    inactive = frozenset(node.position for node in nodes) - active.positions
+    old = () if catalog is None else catalog.rows(source.generation, 0, first)
+    ids: Counter[str] = Counter()
+    source.active_records = 0
+    for row in (*old, *rows):
+        if row.record is not None:
+            ids[row.id] += 1
+            source.active_records += row.position not in inactive
+    source.duplicates = any(count > 1 for count in ids.values())
+    overlay.sources[source.path] = source
+    overlay.rows[source.generation] = rows
+    overlay.inactive[source.generation] = inactive
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the records of one source stand in one branch mode."""
+
+    fingerprint: str
+    records: int  # in this mode
+    hidden: frozenset[tuple[int, int]]  # (position, child) of records that are not found
+    skipped: tuple[int, ...]  # ranks, among all records, of those that are not in this mode; ascending
+    cyclic: bool = False
+
+    def index(self, row: Row) -> int:
+        """The rank of a record in this mode (decisions 2)."""
+        record = row.record or 0
+        return record - bisect_left(self.skipped, record)
+
+    def holds(self, row: Row) -> bool:
+        """Whether a record is in this mode."""
+        at = bisect_left(self.skipped, row.record or 0)
+        return row.record is not None and not (at < len(self.skipped) and self.skipped[at] == row.record)
+
+
+class View:
+    """Sources as they are now, and where their words are."""
+
+    def __init__(
+        self,
+        seen: Listing,
+        known: Mapping[str, Source],
+        garbage: frozenset[int],
+        catalog: Catalog | None,
+        engine: TantivyEngine | None,
+        overlay: Overlay,
+        *,
+        excluded: frozenset[str],
+        failed: Mapping[str, str],
+        reasons: Sequence[str],
+    ) -> None:
+        """See `History.look`, which makes them."""
+        self.seen = seen
+        self.excluded = excluded
+        self.failed: Mapping[str, str] = {**failed, **overlay.failed}
+        self.unread = frozenset(overlay.unread)
+        self.reasons = tuple(reasons)
+        self._catalog, self._engine, self._overlay = catalog, engine, overlay
+        self._garbage = garbage
+        self._committed = {source.generation: source for source in known.values()}
+        self.sources: Mapping[str, Source] = {
+            path: overlay.sources.get(path) or known[path]
+            for path in seen.found
+            if path in overlay.sources or (path in known and path not in excluded)
+        }
+        self._by_generation = {source.generation: source for source in self.sources.values()}
+
+    def source(self, generation: int) -> Source:
+        """The source that a place's generation belongs to."""
+        return self._by_generation[generation]
+
+    # Rows
+
+    def rows(self, source: Source) -> Iterator[Row]:
+        """Every row of a source, in append order, as of this view."""
+        new = self._overlay.rows.get(source.generation, [])
+        inactive = self._overlay.inactive.get(source.generation)
+        if self._catalog is not None and source.generation in self._committed:
+            for row in self._catalog.rows(source.generation, 0, source.entries - len(new)):
+                yield row if inactive is None else row._replace(active=row.position not in inactive)
+        for row in new:
+            yield row._replace(active=inactive is None or row.position not in inactive)
+
+    def row(self, place: Place) -> Row | None:
+        """The row at a place; None when there is none any more."""
+        for row in self._overlay.rows.get(place.generation, ()):
+            if (row.position, row.child) == (place.position, place.child):
+                return row
+        return None if self._catalog is None else self._catalog.row(*place)
+
+    # Branches
+
+    def standing(self, source: Source, branches: Branches, live: Live | None, *, own: bool) -> Standing:
+        """How the records of *source* stand.
+
+        Args:
+            source: Of this view.
+            branches: The branch mode.
+            live: The host's live branch, if *source* is its current session.
+            own: Whether what Pepys itself wrote is found too.
+        """
+        if branches == "all":
+            hidden = frozenset() if own or not source.own_records else self._own(source)
+            return Standing(lineage.every(()).fingerprint, source.records, hidden, ())
+        if live is not None:
+            return self._live(source, live, own=own)
+        if source.plain and source.generation not in self._overlay.inactive:
+            return Standing(source.fingerprint, source.records, frozenset(), (), source.cyclic)
+        return self._judged(source, own=own)
+
+    def _judged(self, source: Source, *, own: bool) -> Standing:
+        hidden: set[tuple[int, int]] = set()
+        skipped: list[int] = []
+        for position, child, record, active, mine in self._exceptions(source):
+            if record is not None and not active:
+                skipped.append(record)
+            if not active or (mine and not own):
+                hidden.add((position, child))
+        return Standing(
+            source.fingerprint, source.records - len(skipped), frozenset(hidden), tuple(skipped), source.cyclic
+        )
+
+    def _exceptions(self, source: Source) -> Iterator[tuple[int, int, int | None, bool, bool]]:
+        """(position, child, record, active, own) of rows that are inactive or our own."""
+        if source.generation in self._overlay.inactive or self._catalog is None:
+            for row in self.rows(source):
+                if not row.active or row.own:
+                    yield row.position, row.child, row.record, row.active, row.own
+        else:
+            for _, position, child, record, active, own in self._catalog.judged([source.generation]):
+                if position < source.entries:
+                    yield position, child, record, bool(active), bool(own)
+
+    def _own(self, source: Source) -> frozenset[tuple[int, int]]:
+        return frozenset((position, child) for position, child, _, _, own in self._exceptions(source) if own)
+
+    def _live(self, source: Source, live: Live, *, own: bool) -> Standing:
+        rows = list(self.rows(source))
+        branch = lineage.live([Node(row.position, row.id, row.parent) for row in rows if not row.child], live)
+        skipped = tuple(
+            row.record for row in rows if row.record is not None and row.position not in branch.positions
+        )
+        hidden = frozenset(
+            (row.position, row.child)
+            for row in rows
+            if row.position not in branch.positions or (row.own and not own)
+        )
+        return Standing(branch.fingerprint, source.records - len(skipped), hidden, skipped, branch.cyclic)
+
+    # Search
+
+    def search(
+        self, query: Words, filters: Filters, standings: Mapping[int, Standing], wanted: int
+    ) -> tuple[int, list[tuple[float, Place]]]:
+        """The exact number of matches, and at least the best *wanted* of them, best first.
+
+        Args:
+            query: Terms.
+            filters: Exact filters.
+            standings: By generation: the sources to search, and what of them is not found.
+            wanted: Hits needed, from the best one.
+        """
+        rejected = self._rejected(query, filters, standings)
+        total, found = self._committed_hits(query, filters, standings, rejected, wanted)
+        extra = self._uncommitted_hits(query, filters, standings)
+        return total + len(extra), self._ordered([*found, *extra], wanted)
+
+    def places(
+        self, query: Runs | Everything, filters: Filters, standings: Mapping[int, Standing], most: int
+    ) -> tuple[int, list[Place]]:
+        """How many records match (before what is hidden is taken away), and up to *most* of those that are found."""
+        total, found = 0, []
+        if self._engine is not None:
+            hits = self._engine.search(query, filters, self._among(standings), most)
+            total, found = hits.total, [place for _, place in hits.best]
+        more = [place.packed() for _, place in self._uncommitted_hits(query, filters, standings)]
+        visible = [place for place in map(unpacked, found) if self._visible(place, standings)]
+        return total + len(more), [*visible, *map(unpacked, more)]
+
+    def _visible(self, place: Place, standings: Mapping[int, Standing]) -> bool:
+        return (
+            (place.position, place.child) not in standings[place.generation].hidden
+            and place.position < self._committed[place.generation].entries
+        )
+
+    def _rejected(self, query: Query, filters: Filters, standings: Mapping[int, Standing]) -> set[int]:
+        """Packed places of committed matches that are not found after all."""
+        rejected: set[int] = set()
+        if self._engine is None:
+            return rejected
+        judged = [
+            generation
+            for generation, standing in standings.items()
+            if generation in self._committed and (standing.hidden or self._committed[generation].appending)
+        ]
+        for some in self._by_size(judged):
+            hits = self._engine.search(query, filters, Among(frozenset(some)), self._engine.documents)
+            rejected.update(place for _, place in hits.best if not self._visible(unpacked(place), standings))
+        return rejected
+
+    def _by_size(self, generations: Iterable[int]) -> Iterator[list[int]]:
+        batch: list[int] = []
+        size = 0
+        for generation in generations:
+            batch.append(generation)
+            size += self._committed[generation].records
+            if size >= _JUDGED_AT_ONCE:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch
+
+    def _committed_hits(
+        self, query: Query, filters: Filters, standings: Mapping[int, Standing], rejected: set[int], wanted: int
+    ) -> tuple[int, list[tuple[float, Place]]]:
+        if self._engine is None:
+            return 0, []
+        among, limit = self._among(standings), wanted + _SLACK
+        while True:
+            hits = self._engine.search(query, filters, among, limit)
+            kept = [(score, place) for score, place in hits.best if place not in rejected]
+            # Within a tie the engine's order depends on the index's own past. The tie that holds the last hit wanted
+            # must therefore be here as a whole, to be ordered by data.
+            whole = len(kept) > wanted and kept[wanted - 1][0] > hits.best[-1][0]
+            if whole or limit >= min(hits.total, _LARGEST_TIE):
+                return hits.total - len(rejected), [(score, unpacked(place)) for score, place in kept]
+            limit *= 4
+
+    def _uncommitted_hits(
+        self, query: Query, filters: Filters, standings: Mapping[int, Standing]
+    ) -> list[tuple[float, Place]]:
+        documents = self._overlay.documents
+        if not documents:
+            return []
+        scan = Scan(documents, self._statistics(query))
+        hits = scan.search(query, filters, Among(frozenset(standings)), len(documents))
+        found = [(score, unpacked(place)) for score, place in hits.best]
+        return [
+            (score, place)
+            for score, place in found
+            if (place.position, place.child) not in standings[place.generation].hidden
+        ]
+
+    def _statistics(self, query: Query) -> Statistics | None:
+        """The committed corpus's statistics, so that a few uncommitted documents are scored on its scale."""
+        if self._engine is None or not self._engine.documents or not isinstance(query, Words):
+            return None
+        documents = self._engine.documents
+        chars: Counter[Field] = Counter()
+        for source in self._committed.values():
+            chars.update(source.lengths)
+        mean = {field: chars[field] / documents / _CHARS_A_TOKEN for field in FIELDS}
+        return self._engine.statistics(query.terms, mean)
+
+    def _ordered(self, hits: list[tuple[float, Place]], wanted: int) -> list[tuple[float, Place]]:
+        """Best first; exact ties newest first, then by session and append position (decisions 13)."""
+        hits.sort(key=lambda hit: -hit[0])
+        shared = {score for score, count in Counter(score for score, _ in hits).items() if count > 1}
+        needed = hits[min(wanted, len(hits)) - 1][0] if hits and wanted else 0.0
+
+        def key(hit: tuple[float, Place]) -> tuple[float, int, str, Place]:
+            score, place = hit
+            if score not in shared or score < needed:
+                return -score, 0, "", place
+            row = self.row(place)
+            return -score, -(row.time or 0) if row else 0, self.source(place.generation).session, place
+
+        return sorted(hits, key=key)
+
+    def _among(self, standings: Mapping[int, Standing]) -> Among:
+        """The committed generations to search, said the shorter way."""
+        wanted = frozenset(standings) & self._committed.keys()
+        others = (frozenset(self._committed) - wanted) | self._garbage
+        return Among(others, inverted=True) if len(others) <= len(wanted) else Among(wanted)
