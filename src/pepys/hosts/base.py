@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from pepys.model.context import Context
 from pepys.model.entry import Entry, Record
 from pepys.model.source import Diagnostic, Header, Root, Title
 
@@ -23,6 +24,17 @@ class Surroundings:
     agent_dir: str | None  # explicit; wins over environment and defaults
     session_dirs: tuple[str, ...] = ()  # explicit additional folders
     tmp: str = "/tmp"  # noqa: S108  (what the host takes for the system's temporary directory)
+
+
+def surroundings(context: Context) -> Surroundings:
+    """The surroundings of a call."""
+    return Surroundings(
+        context.env,
+        str(context.cwd),
+        None if context.agent_dir is None else str(context.agent_dir),
+        tuple(map(str, context.session_dirs)),
+        context.env.get("TMPDIR", "/tmp"),  # noqa: S108
+    )
 
 
 class Host(Protocol):

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pepys.hosts import HOSTS
 from pepys.hosts.reading import Checkpoint, examine
@@ -140,6 +141,35 @@ class Standing:
         return row.record is not None and not (at < len(self.skipped) and self.skipped[at] == row.record)
 
 
+class _Exception(NamedTuple):
+    """A row that is inactive or our own."""
+
+    position: int
+    child: int
+    record: int | None
+    active: bool
+    own: bool
+
+
+def _standing(source: Source, exceptions: Sequence[_Exception], branches: Branches, *, own: bool) -> Standing:
+    every = branches == "all"
+    return Standing(
+        EVERY if every else source.fingerprint,
+        source.records if every else source.active_records,
+        frozenset(
+            (found.position, found.child)
+            for found in exceptions
+            if (not found.active and not every) or (found.own and not own)
+        ),
+        () if every else tuple(found.record for found in exceptions if found.record is not None and not found.active),
+        source.cyclic and not every,
+    )
+
+
+EVERY = lineage.every(()).fingerprint
+"""With all branches there is nothing to select; only the source hash protects such a token."""
+
+
 class View:
     """Sources as they are now, and where their words are."""
 
@@ -197,49 +227,53 @@ class View:
 
     # Branches
 
-    def standing(self, source: Source, branches: Branches, live: Live | None, *, own: bool) -> Standing:
-        """How the records of *source* stand.
+    def standings(
+        self, sources: Iterable[Source], branches: Branches, live: Mapping[str, Live], *, own: bool
+    ) -> dict[int, Standing]:
+        """How the records of *sources* stand, by generation.
 
         Args:
-            source: Of this view.
+            sources: Of this view.
             branches: The branch mode.
-            live: The host's live branch, if *source* is its current session.
+            live: By path: the host's live branch of its current session.
             own: Whether what Pepys itself wrote is found too.
         """
-        if branches == "all":
-            hidden = frozenset() if own or not source.own_records else self._own(source)
-            return Standing(lineage.every(()).fingerprint, source.records, hidden, ())
-        if live is not None:
-            return self._live(source, live, own=own)
-        if source.plain and source.generation not in self._overlay.inactive:
-            return Standing(source.fingerprint, source.records, frozenset(), (), source.cyclic)
-        return self._judged(source, own=own)
+        sources = list(sources)
+        judged = [
+            source
+            for source in sources
+            if (source.own_records and not own)
+            or (branches == "active" and (not source.plain or source.generation in self._overlay.inactive))
+        ]
+        exceptions = self._exceptions(judged)
+        standings = {}
+        for source in sources:
+            if branches == "active" and source.path in live:
+                standings[source.generation] = self._live(source, live[source.path], own=own)
+            else:
+                found = exceptions.get(source.generation, ())
+                standings[source.generation] = _standing(source, found, branches, own=own)
+        return standings
 
-    def _judged(self, source: Source, *, own: bool) -> Standing:
-        hidden: set[tuple[int, int]] = set()
-        skipped: list[int] = []
-        for position, child, record, active, mine in self._exceptions(source):
-            if record is not None and not active:
-                skipped.append(record)
-            if not active or (mine and not own):
-                hidden.add((position, child))
-        return Standing(
-            source.fingerprint, source.records - len(skipped), frozenset(hidden), tuple(skipped), source.cyclic
-        )
-
-    def _exceptions(self, source: Source) -> Iterator[tuple[int, int, int | None, bool, bool]]:
-        """(position, child, record, active, own) of rows that are inactive or our own."""
-        if source.generation in self._overlay.inactive or self._catalog is None:
-            for row in self.rows(source):
-                if not row.active or row.own:
-                    yield row.position, row.child, row.record, row.active, row.own
-        else:
-            for _, position, child, record, active, own in self._catalog.judged([source.generation]):
-                if position < source.entries:
-                    yield position, child, record, bool(active), bool(own)
-
-    def _own(self, source: Source) -> frozenset[tuple[int, int]]:
-        return frozenset((position, child) for position, child, _, _, own in self._exceptions(source) if own)
+    def _exceptions(self, sources: Sequence[Source]) -> dict[int, list[_Exception]]:
+        """The rows that are inactive or our own, by generation."""
+        found: dict[int, list[_Exception]] = {}
+        committed = {}
+        for source in sources:
+            if source.generation in self._overlay.inactive or self._catalog is None:
+                found[source.generation] = [
+                    _Exception(row.position, row.child, row.record, row.active, row.own)
+                    for row in self.rows(source)
+                    if not row.active or row.own
+                ]
+            else:
+                committed[source.generation] = source.entries
+        if self._catalog is not None:
+            for generation, *columns in self._catalog.judged(committed):
+                exception = _Exception._make(columns)
+                if exception.position < committed[generation]:
+                    found.setdefault(generation, []).append(exception)
+        return found
 
     def _live(self, source: Source, live: Live, *, own: bool) -> Standing:
         rows = list(self.rows(source))
@@ -283,6 +317,14 @@ class View:
         more = [place.packed() for _, place in self._uncommitted_hits(query, filters, standings)]
         visible = [place for place in map(unpacked, found) if self._visible(place, standings)]
         return total + len(more), [*visible, *map(unpacked, more)]
+
+    def total(self, query: Words | Everything, filters: Filters, standings: Mapping[int, Standing]) -> int:
+        """The exact number of matches that are found."""
+        committed = 0
+        if self._engine is not None:
+            committed = self._engine.search(query, filters, self._among(standings), 0).total
+        rejected = self._rejected(query, filters, standings)
+        return committed - len(rejected) + len(self._uncommitted_hits(query, filters, standings))
 
     def _visible(self, place: Place, standings: Mapping[int, Standing]) -> bool:
         return (

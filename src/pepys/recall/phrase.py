@@ -1,0 +1,53 @@
+"""Phrases: contiguous text, found through runs of tokens and then verified in the text itself (decisions 8)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+
+from pepys.index.engines.base import Run, Runs
+from pepys.model.entry import Event, Field
+from pepys.text import canonical, folded, tokens
+
+# Wherever one passage of an entry's text ends and the next begins, one of these stands (see `normalise`): a phrase that
+# holds none of them lies within one passage, and between two of them its tokens do.
+_BORDERS = re.compile(r"[\n:()\[\]$>]")
+
+
+def candidates(phrase: str) -> Runs:
+    """What documents must hold to hold *phrase*. No run at all: any document may."""
+    text = canonical(phrase)
+    if any(unicodedata.combining(char) for char in text) or len(text.lower()) != len(text):
+        # Marks join or split tokens depending on what surrounds them: nothing is certain, everything is read.
+        return Runs(())
+    return Runs(tuple(_runs(text)))
+
+
+def _runs(text: str) -> Iterator[Run]:
+    start = 0
+    for border in (*_BORDERS.finditer(text), None):
+        end = len(text) if border is None else border.start()
+        words = tuple(tokens(text[start:end]))
+        if words:
+            yield Run(
+                words,
+                open_left=start == 0 and _is_word(text[0]),
+                open_right=border is None and _is_word(text[-1]),
+            )
+        start = end if border is None else border.end()
+
+
+def _is_word(char: str) -> bool:
+    return char == "_" or char.isalnum()
+
+
+def weight(event: Event, text: str, phrase: str, weights: Mapping[Field, float]) -> float | None:
+    """The score of a record for *phrase* (folded); None if its *text* does not hold it.
+
+    It is the weight of the strongest kind of text that holds the phrase.
+    """
+    if phrase not in folded(text):
+        return None
+    holding = [weights[passage.field] for passage in event.passages if phrase in folded(passage.text)]
+    return max(holding, default=weights["label"])

@@ -1,0 +1,54 @@
+"""`memory.sessions`: the sessions of a scope, newest first."""
+
+from __future__ import annotations
+
+from pepys.index.history import History
+from pepys.index.view import Standing, View
+from pepys.index.source import Source
+from pepys.model.context import Context
+from pepys.model.query import SessionsRequest
+from pepys.recall import scope
+
+
+def sessions(history: History, context: Context, request: SessionsRequest) -> dict[str, object]:
+    """List the sessions of a scope.
+
+    Raises:
+        SessionNotFound: An explicit session matches nothing.
+        AmbiguousSession: An explicit id belongs to several files.
+    """
+    name = scope.named(request.scope)
+    return history.answer(lambda view: _rows(view, context, request, name), scope.files(name, context))
+
+
+def _rows(view: View, context: Context, request: SessionsRequest, name: str) -> dict[str, object]:
+    selection = scope.select(view, name, context, subagents=request.subagents)
+    live = scope.live_branches(selection, context)
+    standings = view.standings(selection.sources, request.branches, live, own=True)
+    most = min(request.limit or context.config.memory.max_sessions, context.config.memory.max_sessions)
+    listed = selection.sources[:most]
+    return {
+        "scope": name,
+        "branches": request.branches,
+        "sessions": [_row(source, standings[source.generation], request) for source in listed],
+        "total": len(selection.found),
+        "coverage": scope.coverage(view, selection, standings, request.branches, own=True).as_json(),
+    }
+
+
+def _row(source: Source, standing: Standing, request: SessionsRequest) -> dict[str, object]:
+    row: dict[str, object] = {
+        "id": source.session,
+        "file": source.path,
+        "cwd": source.cwd or "",
+        "mtime": source.stamp.mtime_ns / 1_000_000,
+        "entryCount": standing.records,
+        "tier": "hot",
+        "branches": request.branches,
+        "lineageFingerprint": standing.fingerprint,
+        "host": source.host,
+        "kind": source.kind,
+    }
+    if source.name:
+        row["name"] = source.name
+    return row

@@ -1,0 +1,177 @@
+"""The composition root: circumstances in, opened parts out. The only place that wires."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pepys import actions, config
+from pepys.actions.base import Parts
+from pepys.errors import InvalidArgument
+from pepys.hosts import HOSTS
+from pepys.hosts.base import surroundings
+from pepys.index.history import History
+from pepys.index.projection import Policy, stem
+from pepys.model.context import Context, Progress
+from pepys.model.source import Found, Root
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from pepys.model.lineage import Live
+
+
+def open(  # noqa: A001  (the library's own verb: pepys.open)
+    *,
+    host: str = "all",
+    cwd: Path | str | None = None,
+    agent_dir: Path | str | None = None,
+    session_dirs: Sequence[Path | str] = (),
+    index_dir: Path | str | None = None,
+    session_file: Path | str | None = None,
+    current_session_id: str | None = None,
+    live: Live | None = None,
+    invocation_entry_id: str | None = None,
+    tool_call_id: str | None = None,
+    workspace_root: Path | str | None = None,
+    trusted: bool | None = None,
+    env: Mapping[str, str] | None = None,
+    config_overrides: Mapping[str, object] | None = None,
+    patience_s: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Workspace:
+    """Open somebody's history. Paths are taken from *cwd*, which defaults to the process's own.
+
+    Args:
+        host: A host's name, or "all".
+        patience_s: How long an answer may wait for indexing, seconds; None: until it is done.
+
+    Raises:
+        InvalidArgument: There is no such host.
+        InvalidConfiguration: Some configuration cannot be used.
+    """
+    if host != "all" and host not in HOSTS:
+        raise InvalidArgument(f"Unknown host {host!r}.", hint=f"Known: {', '.join(sorted(HOSTS))}, all.")
+    env = os.environ if env is None else env
+    base = Path(os.path.abspath(cwd or Path.cwd()))  # noqa: PTH100  (links stay as they were named)
+
+    def placed(path: Path | str | None) -> Path | None:
+        return None if path is None else Path(os.path.normpath(base / Path(path)))
+
+    context = Context(
+        host=host,
+        cwd=base,
+        config=config.load(env, base, config_overrides, trusted),
+        env=env,
+        agent_dir=placed(agent_dir),
+        session_dirs=tuple(base / Path(path) for path in session_dirs),
+        index_dir=placed(index_dir),
+        session_file=placed(session_file),
+        current_session_id=current_session_id,
+        live=live,
+        invocation_entry_id=invocation_entry_id,
+        tool_call_id=tool_call_id,
+        workspace_root=placed(workspace_root),
+        trusted=trusted,
+        patience_s=patience_s,
+        progress=progress,
+    )
+    return Workspace(context)
+
+
+class Workspace:
+    """A history that is open for calls. Use it as a context manager, or `close` it."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.history = _history(context)
+        self.memory = Provider(self, "memory")
+
+    def call(self, ref: str | Mapping[str, Any], args: Mapping[str, object] | None = None) -> dict[str, object]:
+        """Run an action by its ref and arguments, or by a call token such as a hit's `follow`.
+
+        Raises:
+            PepysError: See `pepys.errors`.
+        """
+        if not isinstance(ref, str):
+            ref, args = str(ref["ref"]), ref.get("args", {})
+        return actions.call(Parts(self.context, self.history), ref, args or {})
+
+    def close(self) -> None:
+        """Close the index."""
+        self.history.close()
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Provider:
+    """The actions of one provider as functions with keywords: `workspace.memory.recall(query="...")`."""
+
+    def __init__(self, workspace: Workspace, name: str) -> None:
+        self._workspace, self._name = workspace, name
+
+    def __getattr__(self, action: str) -> Callable[..., dict[str, object]]:
+        ref = f"{self._name}.{action}"
+        actions.find(ref)
+
+        def call(**args: object) -> dict[str, object]:
+            return self._workspace.call(ref, args)
+
+        return call
+
+
+def _history(context: Context) -> History:
+    around = surroundings(context)
+    hosts = list(HOSTS) if context.host == "all" else [context.host]
+    roots: dict[str, Root] = {}
+    for name in hosts:
+        for root in HOSTS[name].roots(around):
+            roots.setdefault(root.path, root)
+    memory = context.config.memory
+    return History(
+        str(context.index_dir or memory.index_dir),
+        list(roots.values()),
+        policy=Policy(memory.index_thinking, memory.index_tool_output),
+        default_host=hosts[0],
+        excluded=_exclusion(context, around),
+        patience_s=context.patience_s,
+        progress=context.progress,
+    )
+
+
+def _exclusion(context: Context, around: Any) -> Callable[[Found], bool]:
+    """Whether a source is kept out of the index: by a path or glob of it, of a folder, of its project, or by its id."""
+    patterns = context.config.index.exclude
+    if not patterns:
+        return lambda found: False
+    folders = {
+        (name, folder)
+        for name, host in HOSTS.items()
+        for pattern in patterns
+        if os.path.isabs(pattern)
+        for folder in host.folders(pattern, around)
+    }
+
+    def excluded(found: Found) -> bool:
+        if found.folder is not None and (found.host, found.folder) in folders:
+            return True
+        name = stem(found.path)
+        return any(
+            found.path == pattern
+            or found.path.startswith(pattern.rstrip("/") + "/")
+            or fnmatch.fnmatchcase(found.path, pattern)
+            or name == pattern
+            or name.endswith("_" + pattern)
+            for pattern in patterns
+        )
+
+    return excluded
