@@ -60,7 +60,7 @@ def recall(agent_dir: str, index_dir: str, queries: str) -> dict[str, Any]:
 
         def asks(query: Query) -> Callable[[], int]:
             arguments = query.arguments()
-            return lambda: int(workspace.call("memory.recall", arguments)["total"])
+            return lambda: _total(workspace.call("memory.recall", arguments))
 
         asked = _kept(queries)
         started = time.perf_counter()
@@ -73,19 +73,18 @@ def recall(agent_dir: str, index_dir: str, queries: str) -> dict[str, Any]:
 
 def engine(index_dir: str, queries: str) -> dict[str, Any]:
     """The bare engine on the product's index: the query that a recall makes, its best places and its exact count."""
-    from pepys.index.engines.base import Among, Filters, Run, Runs, Words
+    from pepys.index.engines.base import Among, Filters, Words
     from pepys.index.engines.tantivy import TantivyEngine
     from pepys.index.history import FOLDER
+    from pepys.recall import phrase
 
     text = TantivyEngine(os.path.join(index_dir, FOLDER, "text"), writable=False)
     everything = Among(frozenset(), inverted=True)
 
     def searches(query: Query) -> Callable[[], int]:
         filters = Filters(role=query.role, since=query.since, until=query.until)
-        if query.match == "phrase":
-            wanted: Runs | Words = Runs((Run(query.terms, open_left=True, open_right=True),))
-        else:
-            wanted = Words(query.terms, query.match)
+        words = " ".join(query.terms)
+        wanted = phrase.candidates(words) if query.match == "phrase" else Words(query.terms, query.match)
         return lambda: text.search(wanted, filters, everything, LIMIT).total
 
     return {"kinds": by_kind([(query.kind, searches(query)) for query in _kept(queries)]), "documents": text.documents}
@@ -139,6 +138,13 @@ def fts5_query(database: str, queries: str) -> dict[str, Any]:
         return by_kind([(query.kind, fts5.searches(db, query, counted=counted)) for query in asked])
 
     return {"kinds": kinds(counted=True), "best_alone": kinds(counted=False)}
+
+
+def _total(page: Mapping[str, object]) -> int:
+    total = page["total"]
+    assert isinstance(total, int), page
+    assert "error" not in page, page["error"]
+    return total
 
 
 def _opened(agent_dir: str, index_dir: str) -> Workspace:

@@ -16,6 +16,7 @@ from typing import Any
 SAMPLE_S = 0.02
 
 _ROOT = Path(__file__).resolve().parent.parent
+_NOWHERE = "/nonexistent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,10 @@ class Outcome:
 
 
 def environment() -> dict[str, str]:
-    """The environment of child processes: this one's, with this repository's packages importable."""
+    """The environment of child processes: this repository's packages, and nobody's home, settings or sessions."""
     paths = [str(_ROOT / "src"), str(_ROOT), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "PYTHONHASHSEED": "0"}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PEPYS_", "PI_", "XDG_"))}
+    return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "PYTHONHASHSEED": "0", "HOME": _NOWHERE}
 
 
 def python(*arguments: str) -> list[str]:
