@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from pepys.workspace import Workspace, open
+    from pepys.workspace import Workspace, open  # noqa: A004
 
 __all__ = ["Workspace", "__version__", "open"]
 

@@ -23,9 +23,7 @@ class PepysError(Exception):
     exit_status = 1
     hint = ""
 
-    def __init__(
-        self, message: str, *, hint: str | None = None, details: Mapping[str, object] | None = None
-    ) -> None:
+    def __init__(self, message: str, *, hint: str | None = None, details: Mapping[str, object] | None = None) -> None:
         super().__init__(message)
         self.message = message
         if hint is not None:

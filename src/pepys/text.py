@@ -71,10 +71,10 @@ _PIECE = re.compile(r"[^\x00-/:-@\[-^`{-\x7f]+")
 
 
 def printable(text: str) -> str:
-    """*text* with control characters made visible, so that it cannot steer a terminal.
+    r"""*text* with control characters made visible, so that it cannot steer a terminal.
 
-    Line feeds and tabs stay; every other C0, DEL and C1 character, and bidirectional overrides, become `\\xNN` or
-    `\\uNNNN` escapes. Lone surrogates become U+FFFD.
+    Line feeds and tabs stay; every other C0, DEL and C1 character, and bidirectional overrides, become `\xNN` or
+    `\uNNNN` escapes. Lone surrogates become U+FFFD.
     """
     return _UNPRINTABLE.sub(_visible, text)
 

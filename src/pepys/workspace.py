@@ -12,7 +12,7 @@ from pepys import actions, config
 from pepys.actions.base import Parts
 from pepys.errors import InvalidArgument
 from pepys.hosts import HOSTS
-from pepys.hosts.base import surroundings
+from pepys.hosts.base import Surroundings, surroundings
 from pepys.index.history import History
 from pepys.index.projection import Policy, stem
 from pepys.model.context import Context, Progress
@@ -96,9 +96,9 @@ class Workspace:
         Raises:
             PepysError: See `pepys.errors`.
         """
-        if not isinstance(ref, str):
-            ref, args = str(ref["ref"]), ref.get("args", {})
-        return actions.call(Parts(self.context, self.history), ref, args or {})
+        if isinstance(ref, str):
+            return actions.call(Parts(self.context, self.history), ref, args or {})
+        return self.call(str(ref["ref"]), ref.get("args"))
 
     def close(self) -> None:
         """Close the index."""
@@ -148,7 +148,7 @@ def _history(context: Context) -> History:
     )
 
 
-def _exclusion(context: Context, around: Any) -> Callable[[Found], bool]:
+def _exclusion(context: Context, around: Surroundings) -> Callable[[Found], bool]:
     """Whether a source is kept out of the index: by a path or glob of it, of a folder, of its project, or by its id."""
     patterns = context.config.index.exclude
     if not patterns:

@@ -8,6 +8,7 @@ switched over. After a crash anywhere between, readers ignore what no source poi
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -72,23 +73,22 @@ class Applying:
         self._catalog, self._engine, self._policy, self._listing = catalog, engine, policy, listing
         self._deadline, self._progress = deadline, progress
         self._told = 0.0
+        self._total_sources = self._done_sources = self._total_bytes = self._done_bytes = 0
 
     def run(self, steps: Iterable[Step], known: Mapping[str, Source], result: Refreshed) -> None:
         """Carry out *steps* in their order, noting in *result* what was done, what failed and what was left."""
-        todo = list(steps)
-        total = sum(self._size(step) for step in todo)
-        done = 0
+        todo = deque(steps)
+        self._total_sources, self._total_bytes = len(todo), sum(map(self._size, todo))
         while todo:
-            self._batch(todo, known, result, lambda path, at, base=done: self._tell(base + at, total, path, result))
-            done = total - sum(self._size(step) for step in todo)
+            self._batch(todo, known, result)
             if todo and self._late():
                 result.left += todo
                 break
         self._sweep()
+        self._tell("", 0, last=True)
 
-    def _batch(
-        self, todo: list[Step], known: Mapping[str, Source], result: Refreshed, tell: Callable[[str, int], None]
-    ) -> None:
+    def _batch(self, todo: deque[Step], known: Mapping[str, Source], result: Refreshed) -> None:
+        """Carry out steps from the left of *todo*, up to a commit."""
         garbage = self._catalog.garbage()
         self._engine.remove(garbage)
         switched: list[_Switch] = []
@@ -97,24 +97,25 @@ class Applying:
             for generation in garbage:
                 self._catalog.discard(generation)
             while todo and size < BATCH_BYTES and not (size and self._late()):
-                step = todo.pop(0)
+                step = todo.popleft()
                 previous = known.get(step.path)
                 if step.deed == "drop":
                     switched.append(_Switch(step, None, previous, (), ()))
                 else:
-                    found = self._listing.found[step.path]
                     try:
-                        switched.append(self._read(step, found, previous, lambda at, base=size: tell(step.path, base + at)))
+                        switched.append(self._read(step, self._listing.found[step.path], previous))
                     except OSError:
                         result.failed[step.path] = "source_unavailable"
-                    size += found.stamp.size
+                size += self._size(step)
+                self._done_sources += 1
+                self._done_bytes += self._size(step)
         self._engine.commit()
         with self._catalog.transaction():
             for switch in switched:
                 self._switch(switch, result)
             self._catalog.swept(garbage)
 
-    def _read(self, step: Step, found: Found, previous: Source | None, tell: Callable[[int], None]) -> _Switch:
+    def _read(self, step: Step, found: Found, previous: Source | None) -> _Switch:
         examined_ns = time.time_ns()
         reading = examine(HOSTS[found.host], found.path, checkpoint(previous) if previous is not None else None)
         grown = previous is not None and reading.grown and (previous.host, previous.kind) == (found.host, found.kind)
@@ -124,7 +125,7 @@ class Applying:
         else:
             base, generation = None, self._catalog.new_generation()
         projection = Projection(reading, found, self._policy, generation, examined_ns=examined_ns, previous=base)
-        self._engine.add(self._stored(projection, tell))
+        self._engine.add(self._stored(projection))
         source = projection.source
         nodes = self._catalog.nodes(generation)
         lineage = settle(source, nodes)
@@ -132,7 +133,7 @@ class Applying:
         was = self._catalog.inactive_positions(generation)
         return _Switch(step, source, previous, tuple(was - inactive), tuple(inactive - was))
 
-    def _stored(self, projection: Projection, tell: Callable[[int], None]) -> Iterator[Document]:
+    def _stored(self, projection: Projection) -> Iterator[Document]:
         """The documents of a projection, its rows being stored on the way."""
         rows: list[Row] = []
         for row, document in projection:
@@ -142,9 +143,9 @@ class Applying:
             if len(rows) >= ROWS_AT_ONCE:
                 self._catalog.add_rows(projection.source.generation, rows)
                 rows.clear()
-                tell(row.end)
+                self._tell(projection.source.path, row.end)
         self._catalog.add_rows(projection.source.generation, rows)
-        tell(projection.source.checkpoint)
+        self._tell(projection.source.path, projection.source.checkpoint)
 
     def _switch(self, switch: _Switch, result: Refreshed) -> None:
         source, previous = switch.source, switch.previous
@@ -182,12 +183,12 @@ class Applying:
     def _late(self) -> bool:
         return self._deadline is not None and time.monotonic() >= self._deadline
 
-    def _tell(self, done: int, total: int, path: str, result: Refreshed) -> None:
+    def _tell(self, path: str, at: int, *, last: bool = False) -> None:
         now = time.monotonic()
-        if self._progress is not None and now - self._told >= PROGRESS_S:
+        if self._progress is not None and (last or now - self._told >= PROGRESS_S):
             self._told = now
-            finished = result.new + result.grown + result.rebuilt
-            self._progress(Progress(min(done, total), total, finished, result.sources, path))
+            done = min(self._done_bytes + at, self._total_bytes)
+            self._progress(Progress(done, self._total_bytes, self._done_sources, self._total_sources, path))
 
 
 @dataclass(frozen=True, slots=True)

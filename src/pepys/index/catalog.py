@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
+from typing import Any
 
 from pepys.index.source import Row, Source
 from pepys.model.lineage import Node
@@ -45,7 +46,8 @@ CREATE TABLE garbage (generation INTEGER PRIMARY KEY);
 _SOURCE_COLUMNS = (
     "path, host, root, agent, folder, kind, device, inode, size, mtime_ns, ctime_ns, examined_ns, generation, sha256,"
     " checkpoint, checkpoint_sha256, entries, records, active_records, own_records, session, cwd, parent, name,"
-    " created, last_time, leaf, fingerprint, cyclic, duplicates, derived_ids, oversized, diagnostics, lengths, appending"
+    " created, last_time, leaf, fingerprint, cyclic, duplicates, derived_ids, oversized, diagnostics,"
+    " lengths, appending"
 )
 _ROW_COLUMNS = "position, child, record, start, stop, id, parent, type, role, tool, time, error, active, own, crc"
 
@@ -66,8 +68,11 @@ class Catalog:
         if writable:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         self._db = sqlite3.connect(
-            f"file:{_quoted(path)}?mode={'rw' if writable else 'ro'}", uri=True, timeout=_BUSY_MS / 1000,
-            isolation_level=None, check_same_thread=False,
+            f"file:{_quoted(path)}?mode={'rw' if writable else 'ro'}",
+            uri=True,
+            timeout=_BUSY_MS / 1000,
+            isolation_level=None,
+            check_same_thread=False,
         )
         try:
             if writable:
@@ -176,7 +181,7 @@ class Catalog:
     def put(self, source: Source) -> None:
         """Write a source; its generation is no garbage from now on."""
         marks = ",".join("?" * (_SOURCE_COLUMNS.count(",") + 1))
-        self._db.execute(f"INSERT OR REPLACE INTO sources VALUES ({marks})", _columns(source))
+        self._db.execute(f"INSERT OR REPLACE INTO sources VALUES ({marks})", _columns(source))  # noqa: S608
         self._db.execute("DELETE FROM garbage WHERE generation = ?", (source.generation,))
 
     def mark_appending(self, paths: Iterable[str]) -> None:
@@ -203,7 +208,8 @@ class Catalog:
         """Append rows to a reading."""
         marks = ",".join("?" * (len(Row._fields) + 1))
         self._db.executemany(
-            f"INSERT INTO entries VALUES ({marks})", ((generation, *row) for row in rows)  # noqa: S608
+            f"INSERT INTO entries VALUES ({marks})",  # noqa: S608
+            ((generation, *row) for row in rows),
         )
 
     def cut_rows(self, generation: int, first: int) -> None:
@@ -259,27 +265,49 @@ def _batches(numbers: Iterable[int]) -> Iterator[Sequence[int]]:
         yield everything[start : start + _MANY]
 
 
-def _row(columns: Sequence[object]) -> Row:
+def _row(columns: Sequence[Any]) -> Row:
     return Row._make(columns)
 
 
-def _source(row: Sequence[object]) -> Source:
-    (path, host, root, agent, folder, kind, device, inode, size, mtime, ctime, examined, *middle) = row
-    *middle, cyclic, duplicates, derived, oversized, diagnostics, lengths, appending = middle
-    return Source(
-        path, host, root, agent, folder, kind,  # type: ignore[arg-type]
-        Stamp(device, inode, size, mtime, ctime), examined, *middle,  # type: ignore[arg-type]
-        bool(cyclic), bool(duplicates), bool(derived), bool(oversized),
-        json.loads(diagnostics) if diagnostics else {}, json.loads(lengths) if lengths else {}, bool(appending),  # type: ignore[arg-type]
-    )
+def _source(columns: Sequence[Any]) -> Source:
+    *head, diagnostics, lengths, appending = columns
+    stamp = Stamp._make(head[6:11])
+    found = json.loads(diagnostics) if diagnostics else {}
+    fields = (*head[:6], stamp, *head[11:], found, json.loads(lengths), bool(appending))
+    return Source(*fields)
 
 
 def _columns(source: Source) -> tuple[object, ...]:
     return (
-        source.path, source.host, source.root, source.agent, source.folder, source.kind, *source.stamp,
-        source.examined_ns, source.generation, source.sha256, source.checkpoint, source.checkpoint_sha256,
-        source.entries, source.records, source.active_records, source.own_records, source.session, source.cwd,
-        source.parent, source.name, source.created, source.last_time, source.leaf, source.fingerprint,
-        source.cyclic, source.duplicates, source.derived_ids, source.oversized,
-        json.dumps(source.diagnostics) if source.diagnostics else "", json.dumps(source.lengths), source.appending,
+        source.path,
+        source.host,
+        source.root,
+        source.agent,
+        source.folder,
+        source.kind,
+        *source.stamp,
+        source.examined_ns,
+        source.generation,
+        source.sha256,
+        source.checkpoint,
+        source.checkpoint_sha256,
+        source.entries,
+        source.records,
+        source.active_records,
+        source.own_records,
+        source.session,
+        source.cwd,
+        source.parent,
+        source.name,
+        source.created,
+        source.last_time,
+        source.leaf,
+        source.fingerprint,
+        source.cyclic,
+        source.duplicates,
+        source.derived_ids,
+        source.oversized,
+        json.dumps(source.diagnostics) if source.diagnostics else "",
+        json.dumps(source.lengths),
+        source.appending,
     )

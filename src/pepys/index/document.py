@@ -49,9 +49,7 @@ def document(place: Place, event: Event, *, thinking: bool, output: bool) -> Doc
     passages = tuple(
         (passage.field, passage.text)
         for passage in event.passages
-        if passage.text
-        and (thinking or passage.field != "thinking")
-        and (output or passage.field != "output")
+        if passage.text and (thinking or passage.field != "thinking") and (output or passage.field != "output")
     )
     return Document(place, event.role, event.tool, event.entry.time, passages)
 

@@ -146,7 +146,9 @@ class History:
         refreshed = Refreshed()
         self._refresh(self._listing(files), refreshed, wait_s=LONG_WAIT_S, patience_s=None)
         if "index_busy" in refreshed.reasons:
-            raise IndexUnavailable("Another process has been indexing for ten minutes.", hint="Wait for it, or stop it.")
+            raise IndexUnavailable(
+                "Another process has been indexing for ten minutes.", hint="Wait for it, or stop it."
+            )
         refreshed.seconds = time.monotonic() - started
         return refreshed
 
@@ -260,9 +262,7 @@ class History:
                 steps = self._steps(known, seen)
                 result.unchanged = sum(step.deed == "keep" for step in steps)
                 todo = [step for step in steps if step.deed in ("read", "drop")]
-                applying = Applying(
-                    catalog, engine, self._policy, seen, deadline=deadline, progress=self._progress
-                )
+                applying = Applying(catalog, engine, self._policy, seen, deadline=deadline, progress=self._progress)
                 applying.run(todo, known, result)
             finally:
                 catalog.close()
@@ -302,13 +302,8 @@ class History:
         stores = self._stores()
         known: Mapping[str, Source] = {}
         garbage: frozenset[int] = frozenset()
-        for _ in range(TRIES if stores is not None else 0):
-            assert stores is not None
-            version = stores.catalog.version()
-            known, garbage = stores.known(), stores.catalog.garbage()
-            stores.engine.reload()
-            if stores.catalog.version() == version:
-                break
+        if stores is not None:
+            known, garbage = stores.consistent()
         steps = self._steps(known, seen)
         todo = [step.path for step in steps if step.deed == "read" and step.path not in refreshed.failed]
         # Another process may have done, meanwhile, what this one left; whatever is still to do is scanned.
@@ -369,6 +364,20 @@ class _Stores:
     engine: TantivyEngine
     _version: int | None = None
     _known: dict[str, Source] = field(default_factory=dict)
+
+    def consistent(self) -> tuple[Mapping[str, Source], frozenset[int]]:
+        """Sources and garbage as of one moment, the text being of the same moment.
+
+        A writer says in the catalog what it is about to do to the text before it commits text: if nothing was
+        committed to the catalog around the opening of the text, the two belong together.
+        """
+        for _ in range(TRIES):
+            version = self.catalog.version()
+            known, garbage = self.known(), self.catalog.garbage()
+            self.engine.reload()
+            if self.catalog.version() == version:
+                break
+        return known, garbage
 
     def known(self) -> Mapping[str, Source]:
         """All sources by path, read again only when somebody has committed."""

@@ -36,7 +36,14 @@ class Projection:
     """
 
     def __init__(
-        self, reading: Reading, found: Found, policy: Policy, generation: int, *, examined_ns: int, previous: Source | None
+        self,
+        reading: Reading,
+        found: Found,
+        policy: Policy,
+        generation: int,
+        *,
+        examined_ns: int,
+        previous: Source | None,
     ) -> None:
         """Prepare to project *reading*.
 
@@ -51,15 +58,28 @@ class Projection:
         self._reading, self._policy = reading, policy
         if previous is None:
             self.source = Source(
-                found.path, found.host, found.root, found.agent, found.folder, found.kind, found.stamp,
-                examined_ns, generation,
+                found.path,
+                found.host,
+                found.root,
+                found.agent,
+                found.folder,
+                found.kind,
+                found.stamp,
+                examined_ns,
+                generation,
             )
         else:
             # The tail is read again, whole or torn.
             diagnostics = {code: count for code, count in previous.diagnostics.items() if code != "torn_tail"}
             self.source = replace(
-                previous, root=found.root, agent=found.agent, folder=found.folder, kind=found.kind,
-                examined_ns=examined_ns, diagnostics=diagnostics, lengths=dict(previous.lengths),
+                previous,
+                root=found.root,
+                agent=found.agent,
+                folder=found.folder,
+                kind=found.kind,
+                examined_ns=examined_ns,
+                diagnostics=diagnostics,
+                lengths=dict(previous.lengths),
             )
 
     def __iter__(self) -> Iterator[tuple[Row, Document | None]]:
@@ -100,8 +120,21 @@ class Projection:
                 source.lengths[field] = source.lengths.get(field, 0) + len(text)
             crc = text_crc(event)
         row = Row(
-            place.position, 0, record, entry.start, entry.end, entry.id or "", entry.parent, entry.type, event.role,
-            event.tool, entry.time, entry.is_error, True, event.own, crc,
+            place.position,
+            0,
+            record,
+            entry.start,
+            entry.end,
+            entry.id or "",
+            entry.parent,
+            entry.type,
+            event.role,
+            event.tool,
+            entry.time,
+            entry.is_error,
+            True,
+            event.own,
+            crc,
         )
         return row, made
 

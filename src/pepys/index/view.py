@@ -1,4 +1,4 @@
-"""One consistent look at all sources, for one call: what is committed, and what had to be read without committing it."""
+"""One consistent look at all sources: what is committed, and what had to be read without committing it."""
 
 from __future__ import annotations
 
@@ -278,13 +278,9 @@ class View:
     def _live(self, source: Source, live: Live, *, own: bool) -> Standing:
         rows = list(self.rows(source))
         branch = lineage.live([Node(row.position, row.id, row.parent) for row in rows if not row.child], live)
-        skipped = tuple(
-            row.record for row in rows if row.record is not None and row.position not in branch.positions
-        )
+        skipped = tuple(row.record for row in rows if row.record is not None and row.position not in branch.positions)
         hidden = frozenset(
-            (row.position, row.child)
-            for row in rows
-            if row.position not in branch.positions or (row.own and not own)
+            (row.position, row.child) for row in rows if row.position not in branch.positions or (row.own and not own)
         )
         return Standing(branch.fingerprint, source.records - len(skipped), hidden, skipped, branch.cyclic)
 
@@ -327,10 +323,9 @@ class View:
         return committed - len(rejected) + len(self._uncommitted_hits(query, filters, standings))
 
     def _visible(self, place: Place, standings: Mapping[int, Standing]) -> bool:
-        return (
-            (place.position, place.child) not in standings[place.generation].hidden
-            and place.position < self._committed[place.generation].entries
-        )
+        return (place.position, place.child) not in standings[
+            place.generation
+        ].hidden and place.position < self._committed[place.generation].entries
 
     def _rejected(self, query: Query, filters: Filters, standings: Mapping[int, Standing]) -> set[int]:
         """Packed places of committed matches that are not found after all."""

@@ -51,7 +51,9 @@ class EntryRange:
 class RecallRequest:
     """What `memory.recall` is asked."""
 
-    query: str = field(default="", metadata=about("Words to find. Blank: browse, newest session first.", maxLength=4096))
+    query: str = field(
+        default="", metadata=about("Words to find. Blank: browse, newest session first.", maxLength=4096)
+    )
     query_mode: Literal["literal", "phrase"] = field(
         default="literal", metadata=about("literal: exact tokens. phrase: contiguous text, case-insensitive.")
     )
@@ -61,11 +63,17 @@ class RecallRequest:
     scope: str | None = field(
         default=None, metadata=about("session, project, global, or session:<id-or-path>. Default: session.")
     )
-    branches: Branches = field(default="active", metadata=about("The selected branch of each session, or every branch."))
+    branches: Branches = field(
+        default="active", metadata=about("The selected branch of each session, or every branch.")
+    )
     role: Role | None = field(default=None, metadata=about("Only entries of this role."))
     tool: str | None = field(default=None, metadata=about("Only entries of this tool."))
-    since: int | float | None = field(default=None, metadata=about("Only entries at or after this time (ms since 1970)."))
-    until: int | float | None = field(default=None, metadata=about("Only entries at or before this time (ms since 1970)."))
+    since: int | float | None = field(
+        default=None, metadata=about("Only entries at or after this time (ms since 1970).")
+    )
+    until: int | float | None = field(
+        default=None, metadata=about("Only entries at or before this time (ms since 1970).")
+    )
     offset: int = field(default=0, metadata=about("Hits to skip.", minimum=0))
     page_size: int = field(default=10, metadata=about("Most hits to return.", minimum=1, maximum=50))
     snippet_chars: int = field(default=480, metadata=about("Length of a snippet.", minimum=80, maximum=2000))
@@ -74,8 +82,12 @@ class RecallRequest:
     )
     subagents: bool = field(default=False, metadata=about("Also search sessions of sub-agents."))
     include_own: bool = field(default=False, metadata=about("Also find what Pepys itself put into sessions."))
-    expected_source_hash: str | None = field(default=None, metadata=about("Binding of a call token: the source's SHA-256."))
-    expected_lineage_fingerprint: str | None = field(default=None, metadata=about("Binding of a call token: the lineage."))
+    expected_source_hash: str | None = field(
+        default=None, metadata=about("Binding of a call token: the source's SHA-256.")
+    )
+    expected_lineage_fingerprint: str | None = field(
+        default=None, metadata=about("Binding of a call token: the lineage.")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +97,9 @@ class SessionsRequest:
     scope: str | None = field(
         default=None, metadata=about("session, project, global, or session:<id-or-path>. Default: session.")
     )
-    branches: Branches = field(default="active", metadata=about("The selected branch of each session, or every branch."))
+    branches: Branches = field(
+        default="active", metadata=about("The selected branch of each session, or every branch.")
+    )
     limit: int | None = field(default=None, metadata=about("Most rows to return.", minimum=1))
     subagents: bool = field(default=False, metadata=about("Also list sessions of sub-agents."))
 
@@ -102,8 +116,14 @@ class ExpandRequest:
     before: int = field(default=0, metadata=about("Records before the one selected.", minimum=0, maximum=100))
     after: int = field(default=0, metadata=about("Records after the one selected.", minimum=0, maximum=100))
     entry_offset: int = field(default=0, metadata=about("Continuation: selected records to skip.", minimum=0))
-    text_offset: int = field(default=0, metadata=about("Continuation: code points of the first record to skip.", minimum=0))
+    text_offset: int = field(
+        default=0, metadata=about("Continuation: code points of the first record to skip.", minimum=0)
+    )
     max_chars: int = field(default=20_000, metadata=about("Most code points of text.", minimum=256, maximum=24_000))
     max_entries: int = field(default=10, metadata=about("Most records.", minimum=1, maximum=20))
-    expected_source_hash: str | None = field(default=None, metadata=about("Binding of a call token: the source's SHA-256."))
-    expected_lineage_fingerprint: str | None = field(default=None, metadata=about("Binding of a call token: the lineage."))
+    expected_source_hash: str | None = field(
+        default=None, metadata=about("Binding of a call token: the source's SHA-256.")
+    )
+    expected_lineage_fingerprint: str | None = field(
+        default=None, metadata=about("Binding of a call token: the lineage.")
+    )

@@ -8,7 +8,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pepys.index.document import Document, pieces
-from pepys.index.engines.base import FIELDS, WEIGHTS, Among, Everything, Filters, Hits, Query, Run, Runs, Statistics, Words
+from pepys.index.engines.base import (
+    FIELDS,
+    WEIGHTS,
+    Among,
+    Everything,
+    Filters,
+    Hits,
+    Query,
+    Run,
+    Runs,
+    Statistics,
+    Words,
+)
 from pepys.model.entry import Field
 from pepys.text import token_line
 

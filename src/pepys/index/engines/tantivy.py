@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import tantivy
 
@@ -110,11 +110,15 @@ class TantivyEngine:
         built = self._query(query, filters, among)
         if built is None:
             return Hits(0, ())
-        found = self._searcher.search(built, max(limit, 1), count=True)
-        hits = found.hits[:limit]
+        total, hits = self._found(built, max(limit, 1))
+        hits = hits[:limit]
         places = self._searcher.fast_field_values("place", [address for _, address in hits])
         best = tuple((float(score), int(place or 0)) for (score, _), place in zip(hits, places, strict=True))
-        return Hits(int(found.count), best)
+        return Hits(total, best)
+
+    def _found(self, query: tantivy.Query, limit: int) -> tuple[int, list[tuple[Any, tantivy.DocAddress]]]:
+        result: Any = self._searcher.search(query, limit, count=True)  # the count is missing from the stubs
+        return int(result.count), result.hits
 
     def frequency(self, field: Field, term: str) -> int:
         """Documents that hold *term* in *field*."""
@@ -195,7 +199,7 @@ class TantivyEngine:
             rest = [*clauses, *((_O.Must, self._anywhere(part)) for part in _without_first(run))]
             if rest:
                 easy = _Q.boolean_query(rest)
-                if self._searcher.search(self._restricted(easy, filters, among), 1, count=True).count <= SELECTIVE:
+                if self._found(self._restricted(easy, filters, among), 1)[0] <= SELECTIVE:
                     clauses = rest
                     continue
             clauses.append((_O.Must, self._anywhere(run)))
@@ -212,13 +216,15 @@ class TantivyEngine:
             if len(run.tokens) == 1:
                 return _Q.term_query(self._schema, field, run.tokens[0], "basic")
             return _Q.phrase_query(self._schema, field, list(run.tokens))
-        patterns = list(run.tokens)
+        patterns: list[str | tuple[int, str]] = list(run.tokens)
+        first, last = run.tokens[0], run.tokens[-1]
         if run.open_left:
-            patterns[0] = ".*" + patterns[0]
+            patterns[0] = f".*{first}"
         if run.open_right:
-            patterns[-1] += ".*"
+            patterns[-1] = f"{last}.*"
         if len(patterns) == 1:
-            return _Q.regex_query(self._schema, field, patterns[0])
+            left, right = ".*" * run.open_left, ".*" * run.open_right
+            return _Q.regex_query(self._schema, field, f"{left}{first}{right}")
         return _Q.regex_phrase_query(self._schema, field, patterns)
 
 
