@@ -14,6 +14,7 @@ MAX_TOKEN_BYTES = 60_000
 """Longer tokens are replaced by a digest: the engine would drop them silently at 65,530 bytes."""
 
 _RUN = re.compile(r"\w+")
+_GIANT = re.compile(rf"\S{{{MAX_TOKEN_BYTES // 4}}}")
 
 # For ASCII text, one table does what the pattern and the lower-casing do, some twenty times faster.
 _ASCII = bytes(
@@ -43,7 +44,7 @@ def token_line(text: str) -> str:
     else:
         # Lower-casing may add marks (İ becomes i and a dot above), so runs are cut before it.
         line = " ".join(_RUN.findall(unicodedata.normalize("NFKC", text))).lower()
-    return line if len(line) * 4 < MAX_TOKEN_BYTES else _without_giants(line)
+    return line if len(line) * 4 < MAX_TOKEN_BYTES or not _GIANT.search(line) else _without_giants(line)
 
 
 def query_terms(text: str) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ class Refreshed:
     unchanged: int = 0
     failed: dict[str, str] = field(default_factory=dict)  # path -> coverage reason
     left: list[Step] = field(default_factory=list)  # not done: out of patience, or no lock
+    planned: Mapping[str, Source] | None = None  # the sources over which a plan found nothing to do
     bytes_read: int = 0
     seconds: float = 0.0
     reasons: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ CREATE TABLE entries (
     role TEXT, tool TEXT, time INTEGER, error INTEGER NOT NULL, active INTEGER NOT NULL, own INTEGER NOT NULL,
     crc INTEGER NOT NULL, PRIMARY KEY (generation, position, child)
 ) WITHOUT ROWID;
-CREATE INDEX judged ON entries (generation, position, child) WHERE active = 0 OR own = 1;
+CREATE INDEX exceptions ON entries (generation, position, child) WHERE active = 0 OR own = 1;
 -- Generations that the text index may hold and nobody may find: unfinished or replaced readings.
 CREATE TABLE garbage (generation INTEGER PRIMARY KEY);
 """
@@ -144,15 +144,16 @@ class Catalog:
             )
         )
 
-    def judged(self, generations: Iterable[int]) -> Iterator[tuple[int, int, int, int | None, bool, bool]]:
-        """(generation, position, child, record, active, own) of the rows that are inactive or our own."""
+    def exceptions(self, generations: Iterable[int]) -> Iterator[tuple[int, Row]]:
+        """(generation, row) of the rows that are inactive or our own, in source order."""
         for some in _batches(generations):
             marks = ",".join("?" * len(some))
-            yield from self._db.execute(
-                "SELECT generation, position, child, record, active, own FROM entries"  # noqa: S608
+            for generation, *columns in self._db.execute(
+                f"SELECT generation, {_ROW_COLUMNS} FROM entries"  # noqa: S608
                 f" WHERE (active = 0 OR own = 1) AND generation IN ({marks}) ORDER BY generation, position, child",
                 some,
-            )
+            ):
+                yield generation, _row(columns)
 
     # Writing: only by the holder of the index lock
 

@@ -20,7 +20,7 @@ from pepys.index.lock import exclusive
 from pepys.index.plan import Step, plan_refresh
 from pepys.index.projection import Policy
 from pepys.index.source import Source
-from pepys.index.view import View, scanned
+from pepys.index.view import Standings, View, scanned
 from pepys.model.context import Progress
 from pepys.model.source import Found, Listing, Root
 
@@ -213,10 +213,13 @@ class History:
 
     def _refresh(self, seen: Listing, result: Refreshed, *, wait_s: float, patience_s: float | None) -> None:
         result.sources = len(seen.found)
-        steps = self._plan(self._stores(), seen)
+        stores = self._stores()
+        known = {} if stores is None else stores.known()
+        steps = self._steps(known, seen)
         result.unchanged = sum(step.deed == "keep" for step in steps)
         todo = [step for step in steps if step.deed in ("read", "drop")]
         if not todo:
+            result.planned = known
             return
         deadline = None if patience_s is None else time.monotonic() + patience_s
         try:
@@ -288,9 +291,6 @@ class History:
             raise
         return catalog, engine
 
-    def _plan(self, stores: _Stores | None, seen: Listing) -> list[Step]:
-        return self._steps({} if stores is None else stores.known(), seen)
-
     def _steps(self, known: Mapping[str, Source], seen: Listing) -> list[Step]:
         roots = {root.path for root in seen.roots}
         ours = {path: source for path, source in known.items() if source.root in roots or path in seen.found}
@@ -304,9 +304,11 @@ class History:
         garbage: frozenset[int] = frozenset()
         if stores is not None:
             known, garbage = stores.consistent()
-        steps = self._steps(known, seen)
-        todo = [step.path for step in steps if step.deed == "read" and step.path not in refreshed.failed]
-        # Another process may have done, meanwhile, what this one left; whatever is still to do is scanned.
+        todo = []
+        if known is not refreshed.planned:
+            # Another process may have done, meanwhile, what this one left; whatever is still to do is scanned.
+            steps = self._steps(known, seen)
+            todo = [step.path for step in steps if step.deed == "read" and step.path not in refreshed.failed]
         overlay = scanned(todo, seen, known, None if stores is None else stores.catalog, self._policy, refreshed)
         return View(
             seen,
@@ -315,6 +317,7 @@ class History:
             None if stores is None else stores.catalog,
             None if stores is None else stores.engine,
             overlay,
+            standings={} if stores is None else stores.standings,
             excluded=frozenset(path for path, found in seen.found.items() if self.excluded(found)),
             failed=refreshed.failed,
             reasons=refreshed.reasons,
@@ -364,6 +367,7 @@ class _Stores:
     engine: TantivyEngine
     _version: int | None = None
     _known: dict[str, Source] = field(default_factory=dict)
+    standings: Standings = field(default_factory=dict)
 
     def consistent(self) -> tuple[Mapping[str, Source], frozenset[int]]:
         """Sources and garbage as of one moment, the text being of the same moment.
@@ -384,5 +388,6 @@ class _Stores:
         version = self.catalog.version()
         if version != self._version:
             self._known = {source.path: source for source in self.catalog.sources()}
+            self.standings = {}
             self._version = version
         return self._known

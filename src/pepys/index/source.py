@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from pepys.index.document import Place
 from pepys.model.entry import Field
 from pepys.model.source import Kind, Stamp
 
@@ -34,6 +35,10 @@ class Row(NamedTuple):
     active: bool  # on the persisted active branch
     own: bool
     crc: int  # CRC-32 of the record's whole text: proves that what is quoted is what was indexed
+
+    def packed(self, generation: int) -> int:
+        """The packed place of this row in a reading."""
+        return Place(generation, self.position, self.child).packed()
 
 
 @dataclass(slots=True)

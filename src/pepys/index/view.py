@@ -6,8 +6,7 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
 from pepys.hosts import HOSTS
 from pepys.hosts.reading import Checkpoint, examine
@@ -124,9 +123,10 @@ def _include(overlay: Overlay, source: Source, rows: list[Row], catalog: Catalog
 class Standing:
     """How the records of one source stand in one branch mode."""
 
+    generation: int
     fingerprint: str
     records: int  # in this mode
-    hidden: frozenset[tuple[int, int]]  # (position, child) of records that are not found
+    hidden: frozenset[int]  # packed places of records that are not found
     skipped: tuple[int, ...]  # ranks, among all records, of those that are not in this mode; ascending
     cyclic: bool = False
 
@@ -140,30 +140,33 @@ class Standing:
         at = bisect_left(self.skipped, row.record or 0)
         return row.record is not None and not (at < len(self.skipped) and self.skipped[at] == row.record)
 
+    def shows(self, row: Row) -> bool:
+        """Whether a record is in this mode and may be found."""
+        return self.holds(row) and row.packed(self.generation) not in self.hidden
 
-class _Exception(NamedTuple):
-    """A row that is inactive or our own."""
-
-    position: int
-    child: int
-    record: int | None
-    active: bool
-    own: bool
+    def hiding(self, rows: Iterable[Row]) -> Standing:
+        """The same, but that *rows* are not found either."""
+        return replace(self, hidden=self.hidden.union(row.packed(self.generation) for row in rows))
 
 
-def _standing(source: Source, exceptions: Sequence[_Exception], branches: Branches, *, own: bool) -> Standing:
+Standings = dict[tuple[int, Branches, bool], Standing]
+"""By generation, branch mode, and whether what Pepys itself wrote is found."""
+
+
+def _standing(source: Source, exceptions: Iterable[Row], branches: Branches, *, own: bool) -> Standing:
+    """How a source stands, given its rows that are inactive or our own, in source order."""
     every = branches == "all"
-    return Standing(
-        EVERY if every else source.fingerprint,
-        source.records if every else source.active_records,
-        frozenset(
-            (found.position, found.child)
-            for found in exceptions
-            if (not found.active and not every) or (found.own and not own)
-        ),
-        () if every else tuple(found.record for found in exceptions if found.record is not None and not found.active),
-        source.cyclic and not every,
-    )
+    hidden, skipped = [], []
+    for row in exceptions:
+        absent = not row.active and not every
+        if absent and row.record is not None:
+            skipped.append(row.record)
+        if absent or (row.own and not own):
+            hidden.append(row.packed(source.generation))
+    fingerprint = EVERY if every else source.fingerprint
+    records = source.records - len(skipped)
+    cyclic = source.cyclic and not every
+    return Standing(source.generation, fingerprint, records, frozenset(hidden), tuple(skipped), cyclic)
 
 
 EVERY = lineage.every(()).fingerprint
@@ -182,6 +185,7 @@ class View:
         engine: TantivyEngine | None,
         overlay: Overlay,
         *,
+        standings: Standings,
         excluded: frozenset[str],
         failed: Mapping[str, str],
         reasons: Sequence[str],
@@ -194,6 +198,7 @@ class View:
         self.reasons = tuple(reasons)
         self._catalog, self._engine, self._overlay = catalog, engine, overlay
         self._garbage = garbage
+        self._standings = standings  # of what is committed: kept for as long as nothing else is
         self._committed = {source.generation: source for source in known.values()}
         self.sources: Mapping[str, Source] = {
             path: overlay.sources.get(path) or known[path]
@@ -238,51 +243,44 @@ class View:
             live: By path: the host's live branch of its current session.
             own: Whether what Pepys itself wrote is found too.
         """
-        sources = list(sources)
-        judged = [
-            source
-            for source in sources
-            if (source.own_records and not own)
-            or (branches == "active" and (not source.plain or source.generation in self._overlay.inactive))
-        ]
-        exceptions = self._exceptions(judged)
-        standings = {}
+        result: dict[int, Standing] = {}
+        judged: dict[int, Source] = {}
         for source in sources:
+            generation = source.generation
+            known = self._standings.get((generation, branches, own))
             if branches == "active" and source.path in live:
-                standings[source.generation] = self._live(source, live[source.path], own=own)
+                result[generation] = self._live(source, live[source.path], own=own)
+            elif known is not None and generation not in self._overlay.rows:
+                result[generation] = known
             else:
-                found = exceptions.get(source.generation, ())
-                standings[source.generation] = _standing(source, found, branches, own=own)
-        return standings
+                judged[generation] = source
+        for generation, rows in self._exceptions(judged).items():
+            result[generation] = _standing(judged[generation], rows, branches, own=own)
+            if generation not in self._overlay.rows:
+                self._standings[generation, branches, own] = result[generation]
+        return result
 
-    def _exceptions(self, sources: Sequence[Source]) -> dict[int, list[_Exception]]:
-        """The rows that are inactive or our own, by generation."""
-        found: dict[int, list[_Exception]] = {}
-        committed = {}
-        for source in sources:
-            if source.generation in self._overlay.inactive or self._catalog is None:
-                found[source.generation] = [
-                    _Exception(row.position, row.child, row.record, row.active, row.own)
-                    for row in self.rows(source)
-                    if not row.active or row.own
-                ]
-            else:
-                committed[source.generation] = source.entries
+    def _exceptions(self, sources: Mapping[int, Source]) -> dict[int, list[Row]]:
+        """The rows that are inactive or our own, of each of these sources, in source order."""
+        found: dict[int, list[Row]] = {generation: [] for generation in sources}
+        committed = []
+        for generation, source in sources.items():
+            if generation in self._overlay.rows:
+                found[generation] = [row for row in self.rows(source) if not row.active or row.own]
+            elif not source.plain:
+                committed.append(generation)
         if self._catalog is not None:
-            for generation, *columns in self._catalog.judged(committed):
-                exception = _Exception._make(columns)
-                if exception.position < committed[generation]:
-                    found.setdefault(generation, []).append(exception)
+            for generation, row in self._catalog.exceptions(committed):
+                if row.position < sources[generation].entries:
+                    found[generation].append(row)
         return found
 
     def _live(self, source: Source, live: Live, *, own: bool) -> Standing:
         rows = list(self.rows(source))
         branch = lineage.live([Node(row.position, row.id, row.parent) for row in rows if not row.child], live)
-        skipped = tuple(row.record for row in rows if row.record is not None and row.position not in branch.positions)
-        hidden = frozenset(
-            (row.position, row.child) for row in rows if row.position not in branch.positions or (row.own and not own)
-        )
-        return Standing(branch.fingerprint, source.records - len(skipped), hidden, skipped, branch.cyclic)
+        placed = [row._replace(active=row.position in branch.positions) for row in rows]
+        standing = _standing(source, placed, "active", own=own)
+        return replace(standing, fingerprint=branch.fingerprint, cyclic=branch.cyclic)
 
     # Search
 
@@ -311,8 +309,8 @@ class View:
             hits = self._engine.search(query, filters, self._among(standings), most)
             total, found = hits.total, [place for _, place in hits.best]
         more = [place.packed() for _, place in self._uncommitted_hits(query, filters, standings)]
-        visible = [place for place in map(unpacked, found) if self._visible(place, standings)]
-        return total + len(more), [*visible, *map(unpacked, more)]
+        shown = [unpacked(place) for place in found if self._shown(place, standings)]
+        return total + len(more), [*shown, *map(unpacked, more)]
 
     def total(self, query: Words | Everything, filters: Filters, standings: Mapping[int, Standing]) -> int:
         """The exact number of matches that are found."""
@@ -322,24 +320,29 @@ class View:
         rejected = self._rejected(query, filters, standings)
         return committed - len(rejected) + len(self._uncommitted_hits(query, filters, standings))
 
-    def _visible(self, place: Place, standings: Mapping[int, Standing]) -> bool:
-        return (place.position, place.child) not in standings[
-            place.generation
-        ].hidden and place.position < self._committed[place.generation].entries
+    def _shown(self, place: int, standings: Mapping[int, Standing]) -> bool:
+        generation, position, _ = unpacked(place)
+        return place not in standings[generation].hidden and position < self._committed[generation].entries
 
     def _rejected(self, query: Query, filters: Filters, standings: Mapping[int, Standing]) -> set[int]:
         """Packed places of committed matches that are not found after all."""
         rejected: set[int] = set()
         if self._engine is None:
             return rejected
-        judged = [
-            generation
-            for generation, standing in standings.items()
-            if generation in self._committed and (standing.hidden or self._committed[generation].appending)
-        ]
+        growing, judged = [], []
+        for generation, standing in standings.items():
+            source = self._committed.get(generation)
+            if source is not None and source.appending:
+                growing.append(generation)
+            elif source is not None and standing.hidden:
+                judged.append(generation)
         for some in self._by_size(judged):
+            hidden = frozenset().union(*(standings[generation].hidden for generation in some))
             hits = self._engine.search(query, filters, Among(frozenset(some)), self._engine.documents)
-            rejected.update(place for _, place in hits.best if not self._visible(unpacked(place), standings))
+            rejected.update(hidden.intersection(place for _, place in hits.best))
+        for some in self._by_size(growing):
+            hits = self._engine.search(query, filters, Among(frozenset(some)), self._engine.documents)
+            rejected.update(place for _, place in hits.best if not self._shown(place, standings))
         return rejected
 
     def _by_size(self, generations: Iterable[int]) -> Iterator[list[int]]:
@@ -378,12 +381,8 @@ class View:
             return []
         scan = Scan(documents, self._statistics(query))
         hits = scan.search(query, filters, Among(frozenset(standings)), len(documents))
-        found = [(score, unpacked(place)) for score, place in hits.best]
-        return [
-            (score, place)
-            for score, place in found
-            if (place.position, place.child) not in standings[place.generation].hidden
-        ]
+        hidden = frozenset().union(*(standing.hidden for standing in standings.values()))
+        return [(score, unpacked(place)) for score, place in hits.best if place not in hidden]
 
     def _statistics(self, query: Query) -> Statistics | None:
         """The committed corpus's statistics, so that a few uncommitted documents are scored on its scale."""

@@ -40,9 +40,7 @@ def recall(history: History, context: Context, request: RecallRequest) -> dict[s
     name = scope.named(request.scope)
     _check(request, name)
     try:
-        return history.answer(
-            lambda view: _Recall(view, context, request, name).page(), scope.files(name, context)
-        )
+        return history.answer(lambda view: _Recall(view, context, request, name).page(), scope.files(name, context))
     except InvalidArgument:
         raise
     except PepysError as error:
@@ -101,9 +99,7 @@ class _Recall:
         request = self._request
         if self._only is not None:
             standing = self._standings[self._only.generation]
-            bindings.check(
-                self._only, standing, request.expected_source_hash, request.expected_lineage_fingerprint
-            )
+            bindings.check(self._only, standing, request.expected_source_hash, request.expected_lineage_fingerprint)
             if request.entry_range is not None:
                 self._narrow(self._only, standing, request.entry_range)
         if request.offset + request.page_size > MAX_ITEMS:
@@ -119,12 +115,12 @@ class _Recall:
                 f"entryRange {within.first}..{within.last} is not within the session's {standing.records} records.",
                 details={"entryCount": standing.records},
             )
-        outside = {
-            (row.position, row.child)
+        outside = [
+            row
             for row in self._view.rows(source)
             if standing.holds(row) and not within.first <= standing.index(row) <= within.last
-        }
-        self._standings[source.generation] = replace(standing, hidden=standing.hidden | outside)
+        ]
+        self._standings[source.generation] = standing.hiding(outside)
 
     def _hide_copies(self) -> None:
         """Of identical entries in several files of one session, find the one in the newest file (decisions 37)."""
@@ -133,14 +129,13 @@ class _Recall:
             if source.session not in self._shared:
                 continue
             standing = self._standings[source.generation]
-            copies = set()
-            for row in self._view.rows(source):
-                if standing.holds(row) and (row.position, row.child) not in standing.hidden:
-                    known = seen.setdefault((source.session, row.id), set())
-                    if (row.time, row.crc) in known:
-                        copies.add((row.position, row.child))
-                    known.add((row.time, row.crc))
-            self._standings[source.generation] = replace(standing, hidden=standing.hidden | copies)
+            copies = []
+            for row in filter(standing.shows, self._view.rows(source)):
+                known = seen.setdefault((source.session, row.id), set())
+                if (row.time, row.crc) in known:
+                    copies.append(row)
+                known.add((row.time, row.crc))
+            self._standings[source.generation] = standing.hiding(copies)
 
     # Matching
 
@@ -162,9 +157,7 @@ class _Recall:
 
     def _phrased(self, wanted: str, text: str) -> _Matches:
         weights = EVEN if self._request.tool else WEIGHTS
-        total, places = self._view.places(
-            phrase.candidates(text), self._filters, self._standings, MAX_CANDIDATES
-        )
+        total, places = self._view.places(phrase.candidates(text), self._filters, self._standings, MAX_CANDIDATES)
         if total > MAX_CANDIDATES:
             self._coverage.reasons.add("candidate_entry_budget")
         scored = []
@@ -202,10 +195,7 @@ class _Recall:
         return sum(1 for _ in self._shown(source))
 
     def _shown(self, source: Source) -> Iterator[Row]:
-        standing = self._standings[source.generation]
-        for row in self._view.rows(source):
-            if standing.holds(row) and (row.position, row.child) not in standing.hidden:
-                yield row
+        return filter(self._standings[source.generation].shows, self._view.rows(source))
 
     def _in_order(self, sizes: Mapping[int, int], offset: int) -> Iterator[Place]:
         for source in self._selection.sources:
@@ -311,7 +301,12 @@ class _Recall:
         """The page within its envelope: trailing hits are left to the next page, never the first one."""
         sizes = [envelope.size(hit) + 1 for hit in hits]
         while True:
-            page = {"total": total, "hits": hits, "next": self._next(total, len(hits)), "coverage": self._coverage.as_json()}
+            page = {
+                "total": total,
+                "hits": hits,
+                "next": self._next(total, len(hits)),
+                "coverage": self._coverage.as_json(),
+            }
             frame = envelope.size({**page, "hits": []})
             if len(hits) <= 1 or frame + sum(sizes[: len(hits)]) <= envelope.ENVELOPE_CHARS:
                 return page
