@@ -7,16 +7,14 @@ is `hosts.reading`'s, listing is `hosts.discovery`'s, and both are the same for 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pepys.model.context import Context
 from pepys.model.entry import Entry, Record
 from pepys.model.source import Diagnostic, Header, Root, Title
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What a host's own precedence of flags, environment, settings and defaults is decided from."""
 
     env: Mapping[str, str]  # HOME included

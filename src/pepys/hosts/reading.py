@@ -6,8 +6,7 @@ import hashlib
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from pepys.hosts.base import Host
 from pepys.hosts.discovery import stamp
@@ -18,8 +17,7 @@ from pepys.model.source import Diagnostic, Header, Stamp, Title, diagnostic
 Item = Header | Title | Entry | Diagnostic
 
 
-@dataclass(frozen=True)
-class Checkpoint:
+class Checkpoint(NamedTuple):
     """How far a source was read: whole lines only."""
 
     offset: int  # bytes (of an archive: of the decompressed stream)

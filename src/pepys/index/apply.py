@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pepys.hosts import HOSTS
 from pepys.hosts.reading import examine
@@ -192,8 +193,7 @@ class Applying:
             self._progress(Progress(done, self._total_bytes, self._done_sources, self._total_sources, path))
 
 
-@dataclass(frozen=True, slots=True)
-class _Switch:
+class _Switch(NamedTuple):
     """What the last transaction of a batch does to one source."""
 
     step: Step

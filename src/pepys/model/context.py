@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pepys.config import Config
@@ -34,8 +34,7 @@ class Context:
     progress: Callable[[Progress], None] | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """How far an index run is, in bytes of sources."""
 
     done_bytes: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Branches = Literal["active", "all"]
@@ -16,8 +15,7 @@ class Node(NamedTuple):
     parent: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Lineage:
+class Lineage(NamedTuple):
     """The selected root-to-leaf path."""
 
     branches: Branches
@@ -27,8 +25,7 @@ class Lineage:
     cyclic: bool = False  # the parent links form a cycle; the walk stopped there
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
+class Live(NamedTuple):
     """The branch that a running host shows right now, for its own current session."""
 
     leaf: str | None

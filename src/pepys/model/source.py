@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 
@@ -21,8 +20,7 @@ Layout = Literal["folders", "flat", "mixed", "archive"]
 Kind = Literal["session", "subagent", "archived"]
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(NamedTuple):
     """One directory that a host keeps session files in."""
 
     host: str
@@ -31,8 +29,7 @@ class Root:
     agent: str | None  # the agent directory it belongs to; None for a folder outside of every agent directory
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """One source seen in a listing."""
 
     host: str
@@ -44,8 +41,7 @@ class Found:
     stamp: Stamp
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(NamedTuple):
     """Everything seen under some roots. Absence proves nothing below a directory that could not be listed."""
 
     found: Mapping[str, Found]  # by path
@@ -53,8 +49,7 @@ class Listing:
     unlisted: Mapping[str, str]  # directory -> reason; a root that does not exist is listed (and empty), not unlisted
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """What a session says of itself before its first entry."""
 
     session: str | None  # None: no header was found; callers fall back to the file's stem
@@ -65,15 +60,13 @@ class Header:
     title: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Title:
+class Title(NamedTuple):
     """A later (or, in a slot, better) name for the session; None clears it."""
 
     text: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """Something in a source that could not be read as it should; counted in coverage, never an error."""
 
     start: int  # byte offset

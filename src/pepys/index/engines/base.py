@@ -6,8 +6,7 @@ An engine finds places; it never shows text. Whatever engine found a hit, its ev
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from pepys.index.document import Document
 from pepys.model.entry import Field
@@ -21,8 +20,7 @@ EVEN: Mapping[Field, float] = dict.fromkeys(FIELDS, 1.0)
 """No provenance weights: structural filters ask for operations explicitly."""
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(NamedTuple):
     """Literal terms: documents that hold any, or all, of them, in whatever field."""
 
     terms: tuple[str, ...]  # canonical, distinct
@@ -30,8 +28,7 @@ class Words:
     weights: Mapping[Field, float] | None = None  # None: `WEIGHTS`
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """Tokens that stand side by side within one passage. An open edge may be part of a longer token."""
 
     tokens: tuple[str, ...]  # at least one
@@ -39,23 +36,20 @@ class Run:
     open_right: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Runs:
+class Runs(NamedTuple):
     """Documents that may hold a phrase: every run occurs somewhere. A superset, to be verified by the caller."""
 
     runs: tuple[Run, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Everything:
+class Everything(NamedTuple):
     """Every document (browse)."""
 
 
 Query = Words | Runs | Everything
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(NamedTuple):
     """Exact structural filters, all of which must hold."""
 
     role: str | None = None
@@ -77,8 +71,7 @@ class Filters:
         return self != Filters()
 
 
-@dataclass(frozen=True, slots=True)
-class Among:
+class Among(NamedTuple):
     """Which generations count: the listed ones, or all but the listed ones."""
 
     generations: frozenset[int]
@@ -89,16 +82,14 @@ class Among:
         return (generation in self.generations) is not self.inverted
 
 
-@dataclass(frozen=True, slots=True)
-class Hits:
+class Hits(NamedTuple):
     """What an engine found."""
 
     total: int  # exact number of matching documents
     best: tuple[tuple[float, int], ...]  # (score, packed place), best first; ties in no particular order
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(NamedTuple):
     """What BM25 needs to know of a corpus."""
 
     documents: int
