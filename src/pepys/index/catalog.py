@@ -11,13 +11,13 @@ from itertools import chain
 from typing import Any
 
 from pepys.index.source import Row, Source
+from pepys.index.standing import Exceptional
 from pepys.model.lineage import Node
 from pepys.model.source import Stamp
 
 SCHEMA = 1
 
 _BUSY_MS = 10_000
-_MANY = 400  # SQL parameters in one statement
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -38,7 +38,7 @@ CREATE TABLE entries (
     role TEXT, tool TEXT, time INTEGER, error INTEGER NOT NULL, active INTEGER NOT NULL, own INTEGER NOT NULL,
     crc INTEGER NOT NULL, PRIMARY KEY (generation, position, child)
 ) WITHOUT ROWID;
-CREATE INDEX exceptions ON entries (generation, position, child) WHERE active = 0 OR own = 1;
+CREATE INDEX exceptions ON entries (generation, position, child, record, active, own) WHERE active = 0 OR own = 1;
 -- Generations that the text index may hold and nobody may find: unfinished or replaced readings.
 CREATE TABLE garbage (generation INTEGER PRIMARY KEY);
 """
@@ -144,16 +144,18 @@ class Catalog:
             )
         )
 
-    def exceptions(self, generations: Iterable[int]) -> Iterator[tuple[int, Row]]:
-        """(generation, row) of the rows that are inactive or our own, in source order."""
-        for some in _batches(generations):
-            marks = ",".join("?" * len(some))
-            for generation, *columns in self._db.execute(
-                f"SELECT generation, {_ROW_COLUMNS} FROM entries"  # noqa: S608
-                f" WHERE (active = 0 OR own = 1) AND generation IN ({marks}) ORDER BY generation, position, child",
-                some,
-            ):
-                yield generation, _row(columns)
+    def exceptions(self, generation: int, end: int) -> list[Exceptional]:
+        """The rows that are inactive or our own, in source order, before entry position *end*."""
+        return list(
+            map(
+                Exceptional._make,
+                self._db.execute(
+                    "SELECT position, child, record, active, own FROM entries"
+                    " WHERE (active = 0 OR own = 1) AND generation = ? AND position < ? ORDER BY position, child",
+                    (generation, end),
+                ),
+            )
+        )
 
     # Writing: only by the holder of the index lock
 
@@ -258,12 +260,6 @@ _LAST = 1 << 40
 
 def _quoted(path: str) -> str:
     return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-
-
-def _batches(numbers: Iterable[int]) -> Iterator[Sequence[int]]:
-    everything = sorted(numbers)
-    for start in range(0, len(everything), _MANY):
-        yield everything[start : start + _MANY]
 
 
 def _row(columns: Sequence[Any]) -> Row:

@@ -20,7 +20,8 @@ from pepys.index.lock import exclusive
 from pepys.index.plan import Step, plan_refresh
 from pepys.index.projection import Policy
 from pepys.index.source import Source
-from pepys.index.view import Standings, View, scanned
+from pepys.index.standing import Known
+from pepys.index.view import View, scanned
 from pepys.model.context import Progress
 from pepys.model.source import Found, Listing, Root
 
@@ -317,7 +318,7 @@ class History:
             None if stores is None else stores.catalog,
             None if stores is None else stores.engine,
             overlay,
-            standings={} if stores is None else stores.standings,
+            known_standings={} if stores is None else stores.standings,
             excluded=frozenset(path for path, found in seen.found.items() if self.excluded(found)),
             failed=refreshed.failed,
             reasons=refreshed.reasons,
@@ -367,7 +368,7 @@ class _Stores:
     engine: TantivyEngine
     _version: int | None = None
     _known: dict[str, Source] = field(default_factory=dict)
-    standings: Standings = field(default_factory=dict)
+    standings: Known = field(default_factory=dict)
 
     def consistent(self) -> tuple[Mapping[str, Source], frozenset[int]]:
         """Sources and garbage as of one moment, the text being of the same moment.

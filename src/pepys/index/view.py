@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pepys.hosts import HOSTS
 from pepys.hosts.reading import Checkpoint, examine
@@ -18,10 +17,10 @@ from pepys.index.engines.scan import Scan
 from pepys.index.engines.tantivy import TantivyEngine
 from pepys.index.projection import Policy, Projection, settle
 from pepys.index.source import Row, Source
+from pepys.index.standing import Exceptional, Known, Standings, exceptional
 from pepys.model.entry import Field
 from pepys.model.lineage import Branches, Live, Node
 from pepys.model.source import Listing
-from pepys.normalise import lineage
 
 SCAN_BYTES = 64 << 20
 """Bytes of sources that one call reads beside the index (decisions 11)."""
@@ -119,60 +118,6 @@ def _include(overlay: Overlay, source: Source, rows: list[Row], catalog: Catalog
     overlay.inactive[source.generation] = inactive
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How the records of one source stand in one branch mode."""
-
-    generation: int
-    fingerprint: str
-    records: int  # in this mode
-    hidden: frozenset[int]  # packed places of records that are not found
-    skipped: tuple[int, ...]  # ranks, among all records, of those that are not in this mode; ascending
-    cyclic: bool = False
-
-    def index(self, row: Row) -> int:
-        """The rank of a record in this mode (decisions 2)."""
-        record = row.record or 0
-        return record - bisect_left(self.skipped, record)
-
-    def holds(self, row: Row) -> bool:
-        """Whether a record is in this mode."""
-        at = bisect_left(self.skipped, row.record or 0)
-        return row.record is not None and not (at < len(self.skipped) and self.skipped[at] == row.record)
-
-    def shows(self, row: Row) -> bool:
-        """Whether a record is in this mode and may be found."""
-        return self.holds(row) and row.packed(self.generation) not in self.hidden
-
-    def hiding(self, rows: Iterable[Row]) -> Standing:
-        """The same, but that *rows* are not found either."""
-        return replace(self, hidden=self.hidden.union(row.packed(self.generation) for row in rows))
-
-
-Standings = dict[tuple[int, Branches, bool], Standing]
-"""By generation, branch mode, and whether what Pepys itself wrote is found."""
-
-
-def _standing(source: Source, exceptions: Iterable[Row], branches: Branches, *, own: bool) -> Standing:
-    """How a source stands, given its rows that are inactive or our own, in source order."""
-    every = branches == "all"
-    hidden, skipped = [], []
-    for row in exceptions:
-        absent = not row.active and not every
-        if absent and row.record is not None:
-            skipped.append(row.record)
-        if absent or (row.own and not own):
-            hidden.append(row.packed(source.generation))
-    fingerprint = EVERY if every else source.fingerprint
-    records = source.records - len(skipped)
-    cyclic = source.cyclic and not every
-    return Standing(source.generation, fingerprint, records, frozenset(hidden), tuple(skipped), cyclic)
-
-
-EVERY = lineage.every(()).fingerprint
-"""With all branches there is nothing to select; only the source hash protects such a token."""
-
-
 class View:
     """Sources as they are now, and where their words are."""
 
@@ -185,7 +130,7 @@ class View:
         engine: TantivyEngine | None,
         overlay: Overlay,
         *,
-        standings: Standings,
+        known_standings: Known,
         excluded: frozenset[str],
         failed: Mapping[str, str],
         reasons: Sequence[str],
@@ -198,7 +143,7 @@ class View:
         self.reasons = tuple(reasons)
         self._catalog, self._engine, self._overlay = catalog, engine, overlay
         self._garbage = garbage
-        self._standings = standings  # of what is committed: kept for as long as nothing else is
+        self._known_standings = known_standings
         self._committed = {source.generation: source for source in known.values()}
         self.sources: Mapping[str, Source] = {
             path: overlay.sources.get(path) or known[path]
@@ -234,8 +179,8 @@ class View:
 
     def standings(
         self, sources: Iterable[Source], branches: Branches, live: Mapping[str, Live], *, own: bool
-    ) -> dict[int, Standing]:
-        """How the records of *sources* stand, by generation.
+    ) -> Standings:
+        """How the records of *sources* stand in a branch mode.
 
         Args:
             sources: Of this view.
@@ -243,49 +188,27 @@ class View:
             live: By path: the host's live branch of its current session.
             own: Whether what Pepys itself wrote is found too.
         """
-        result: dict[int, Standing] = {}
-        judged: dict[int, Source] = {}
-        for source in sources:
-            generation = source.generation
-            known = self._standings.get((generation, branches, own))
-            if branches == "active" and source.path in live:
-                result[generation] = self._live(source, live[source.path], own=own)
-            elif known is not None and generation not in self._overlay.rows:
-                result[generation] = known
-            else:
-                judged[generation] = source
-        for generation, rows in self._exceptions(judged).items():
-            result[generation] = _standing(judged[generation], rows, branches, own=own)
-            if generation not in self._overlay.rows:
-                self._standings[generation, branches, own] = result[generation]
-        return result
+        return Standings(
+            {source.generation: source for source in sources},
+            branches,
+            live,
+            own=own,
+            rows=self.rows,
+            exceptions=self._exceptions,
+            volatile=self._overlay.rows,
+            known=self._known_standings,
+        )
 
-    def _exceptions(self, sources: Mapping[int, Source]) -> dict[int, list[Row]]:
-        """The rows that are inactive or our own, of each of these sources, in source order."""
-        found: dict[int, list[Row]] = {generation: [] for generation in sources}
-        committed = []
-        for generation, source in sources.items():
-            if generation in self._overlay.rows:
-                found[generation] = [row for row in self.rows(source) if not row.active or row.own]
-            elif not source.plain:
-                committed.append(generation)
-        if self._catalog is not None:
-            for generation, row in self._catalog.exceptions(committed):
-                if row.position < sources[generation].entries:
-                    found[generation].append(row)
-        return found
-
-    def _live(self, source: Source, live: Live, *, own: bool) -> Standing:
-        rows = list(self.rows(source))
-        branch = lineage.live([Node(row.position, row.id, row.parent) for row in rows if not row.child], live)
-        placed = [row._replace(active=row.position in branch.positions) for row in rows]
-        standing = _standing(source, placed, "active", own=own)
-        return replace(standing, fingerprint=branch.fingerprint, cyclic=branch.cyclic)
+    def _exceptions(self, source: Source) -> Iterable[Exceptional]:
+        """The rows of a source that are inactive or our own, in source order."""
+        if source.generation in self._overlay.rows or self._catalog is None:
+            return exceptional(self.rows(source))
+        return self._catalog.exceptions(source.generation, source.entries)
 
     # Search
 
     def search(
-        self, query: Words, filters: Filters, standings: Mapping[int, Standing], wanted: int
+        self, query: Words, filters: Filters, standings: Standings, wanted: int
     ) -> tuple[int, list[tuple[float, Place]]]:
         """The exact number of matches, and at least the best *wanted* of them, best first.
 
@@ -301,7 +224,7 @@ class View:
         return total + len(extra), self._ordered([*found, *extra], wanted)
 
     def places(
-        self, query: Runs | Everything, filters: Filters, standings: Mapping[int, Standing], most: int
+        self, query: Runs | Everything, filters: Filters, standings: Standings, most: int
     ) -> tuple[int, list[Place]]:
         """How many records match (before what is hidden is taken away), and up to *most* of those that are found."""
         total, found = 0, []
@@ -312,7 +235,7 @@ class View:
         shown = [unpacked(place) for place in found if self._shown(place, standings)]
         return total + len(more), [*shown, *map(unpacked, more)]
 
-    def total(self, query: Words | Everything, filters: Filters, standings: Mapping[int, Standing]) -> int:
+    def total(self, query: Words | Everything, filters: Filters, standings: Standings) -> int:
         """The exact number of matches that are found."""
         committed = 0
         if self._engine is not None:
@@ -320,27 +243,16 @@ class View:
         rejected = self._rejected(query, filters, standings)
         return committed - len(rejected) + len(self._uncommitted_hits(query, filters, standings))
 
-    def _shown(self, place: int, standings: Mapping[int, Standing]) -> bool:
+    def _shown(self, place: int, standings: Standings) -> bool:
         generation, position, _ = unpacked(place)
         return place not in standings[generation].hidden and position < self._committed[generation].entries
 
-    def _rejected(self, query: Query, filters: Filters, standings: Mapping[int, Standing]) -> set[int]:
+    def _rejected(self, query: Query, filters: Filters, standings: Standings) -> set[int]:
         """Packed places of committed matches that are not found after all."""
         rejected: set[int] = set()
         if self._engine is None:
             return rejected
-        growing, judged = [], []
-        for generation, standing in standings.items():
-            source = self._committed.get(generation)
-            if source is not None and source.appending:
-                growing.append(generation)
-            elif source is not None and standing.hidden:
-                judged.append(generation)
-        for some in self._by_size(judged):
-            hidden = frozenset().union(*(standings[generation].hidden for generation in some))
-            hits = self._engine.search(query, filters, Among(frozenset(some)), self._engine.documents)
-            rejected.update(hidden.intersection(place for _, place in hits.best))
-        for some in self._by_size(growing):
+        for some in self._by_size(standings.judged() & self._committed.keys()):
             hits = self._engine.search(query, filters, Among(frozenset(some)), self._engine.documents)
             rejected.update(place for _, place in hits.best if not self._shown(place, standings))
         return rejected
@@ -358,7 +270,7 @@ class View:
             yield batch
 
     def _committed_hits(
-        self, query: Query, filters: Filters, standings: Mapping[int, Standing], rejected: set[int], wanted: int
+        self, query: Query, filters: Filters, standings: Standings, rejected: set[int], wanted: int
     ) -> tuple[int, list[tuple[float, Place]]]:
         if self._engine is None:
             return 0, []
@@ -373,16 +285,14 @@ class View:
                 return hits.total - len(rejected), [(score, unpacked(place)) for score, place in kept]
             limit *= 4
 
-    def _uncommitted_hits(
-        self, query: Query, filters: Filters, standings: Mapping[int, Standing]
-    ) -> list[tuple[float, Place]]:
+    def _uncommitted_hits(self, query: Query, filters: Filters, standings: Standings) -> list[tuple[float, Place]]:
         documents = self._overlay.documents
         if not documents:
             return []
         scan = Scan(documents, self._statistics(query))
-        hits = scan.search(query, filters, Among(frozenset(standings)), len(documents))
-        hidden = frozenset().union(*(standing.hidden for standing in standings.values()))
-        return [(score, unpacked(place)) for score, place in hits.best if place not in hidden]
+        hits = scan.search(query, filters, Among(frozenset(standings.sources)), len(documents))
+        found = [(score, unpacked(place), place) for score, place in hits.best]
+        return [(score, place) for score, place, packed in found if packed not in standings[place.generation].hidden]
 
     def _statistics(self, query: Query) -> Statistics | None:
         """The committed corpus's statistics, so that a few uncommitted documents are scored on its scale."""
@@ -410,8 +320,8 @@ class View:
 
         return sorted(hits, key=key)
 
-    def _among(self, standings: Mapping[int, Standing]) -> Among:
+    def _among(self, standings: Standings) -> Among:
         """The committed generations to search, said the shorter way."""
-        wanted = frozenset(standings) & self._committed.keys()
+        wanted = frozenset(standings.sources.keys() & self._committed.keys())
         others = (frozenset(self._committed) - wanted) | self._garbage
         return Among(others, inverted=True) if len(others) <= len(wanted) else Among(wanted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pepys.errors import StalePointer
 from pepys.index.source import Source
-from pepys.index.view import Standing
+from pepys.index.standing import Standing
 
 
 def check(source: Source, standing: Standing, source_hash: str | None, fingerprint: str | None) -> None:

@@ -16,8 +16,9 @@ from pepys.errors import (
     TextOffsetOutOfBounds,
 )
 from pepys.index.history import History
-from pepys.index.source import Row, Source
-from pepys.index.view import Standing, View
+from pepys.index.source import Row
+from pepys.index.standing import Standing
+from pepys.index.view import View
 from pepys.model.context import Context
 from pepys.model.entry import Event
 from pepys.model.query import ExpandRequest
@@ -166,7 +167,8 @@ class _Expansion:
             raise SourceUnavailable(f"{self._source.path} cannot be read.")
         if isinstance(event, str):
             raise StalePointer(
-                f"{self._source.path} changed while it was read.", hint="Call again.",
+                f"{self._source.path} changed while it was read.",
+                hint="Call again.",
                 details={"sessionFile": self._source.path},
             )
         return event
@@ -211,7 +213,9 @@ class _Expansion:
             expected_lineage_fingerprint=self._standing.fingerprint,
         )
         if len(following.indices) > MAX_SELECTORS:
-            following = replace(following, indices=request.indices, entry_ids=request.entry_ids, entry_range=request.entry_range)
+            following = replace(
+                following, indices=request.indices, entry_ids=request.entry_ids, entry_range=request.entry_range
+            )
         token = envelope.call("memory.expand", following)
         return token
 

@@ -11,7 +11,8 @@ from pepys.hosts import HOSTS
 from pepys.hosts.base import surroundings
 from pepys.index.projection import stem
 from pepys.index.source import Source
-from pepys.index.view import Standing, View
+from pepys.index.standing import Standings
+from pepys.index.view import View
 from pepys.model.context import Context
 from pepys.model.coverage import Coverage
 from pepys.model.lineage import Branches, Live
@@ -192,9 +193,7 @@ def live_branches(selection: Selection, context: Context) -> dict[str, Live]:
     return {}
 
 
-def coverage(
-    view: View, selection: Selection, standings: Mapping[int, Standing], branches: Branches, *, own: bool
-) -> Coverage:
+def coverage(view: View, selection: Selection, standings: Standings, branches: Branches, *, own: bool) -> Coverage:
     """How much of a selection can be looked at, and every reason why not all."""
     result = Coverage(eligible=len(selection.found), reasons=set(selection.reasons) | set(view.reasons))
     result.reasons.discard("catching_up")  # only if it concerns this selection
@@ -208,7 +207,7 @@ def coverage(
         else:
             result.indexed += 1
         if source is not None:
-            reasons = set(_flaws(source, standings[source.generation], branches))
+            reasons = set(_flaws(source, standings, branches))
             result.incomplete += bool(reasons)
             result.reasons |= reasons
             if not own:
@@ -224,12 +223,12 @@ def _absence(view: View, found: Found) -> str:
     return "catching_up" if "catching_up" in view.reasons else "scan_budget"
 
 
-def _flaws(source: Source, standing: Standing, branches: Branches) -> Sequence[str]:
+def _flaws(source: Source, standings: Standings, branches: Branches) -> Sequence[str]:
     own_names = {"torn_tail": "torn_tail", "unknown_record_type": "unknown_record_type"}
     flaws = [own_names.get(code, "damaged_source") for code in source.diagnostics if DIAGNOSTICS[code][0]]
     if source.oversized:
         flaws.append("oversized_text")
-    if standing.cyclic:
+    if source.cyclic and standings[source.generation].cyclic:
         flaws.append("invalid_parent_graph")
     if source.duplicates and branches == "all":
         flaws.append("duplicate_entry_id")

@@ -14,7 +14,8 @@ from pepys.index.document import Place
 from pepys.index.engines.base import EVEN, WEIGHTS, Everything, Filters, Words
 from pepys.index.history import History
 from pepys.index.source import Row, Source
-from pepys.index.view import Standing, View
+from pepys.index.standing import Standing
+from pepys.index.view import View
 from pepys.model.context import Context
 from pepys.model.coverage import Coverage
 from pepys.model.entry import Event
@@ -118,9 +119,9 @@ class _Recall:
         outside = [
             row
             for row in self._view.rows(source)
-            if standing.holds(row) and not within.first <= standing.index(row) <= within.last
+            if standing.holds(row) and not within.first <= standing.rank(row) <= within.last
         ]
-        self._standings[source.generation] = standing.hiding(outside)
+        self._standings.hide(source.generation, outside)
 
     def _hide_copies(self) -> None:
         """Of identical entries in several files of one session, find the one in the newest file (decisions 37)."""
@@ -135,7 +136,7 @@ class _Recall:
                 if (row.time, row.crc) in known:
                     copies.append(row)
                 known.add((row.time, row.crc))
-            self._standings[source.generation] = standing.hiding(copies)
+            self._standings.hide(source.generation, copies)
 
     # Matching
 
@@ -182,7 +183,7 @@ class _Recall:
         if self._filters:
             listed = self._filtered_places()
         else:
-            sizes = {generation: self._size(generation) for generation in self._standings}
+            sizes = {generation: self._size(generation) for generation in self._standings.sources}
             listed = (sum(sizes.values()), self._in_order(sizes, request.offset))
         total, places = listed
         return _Matches(total, [(score, place) for place in islice(places, request.page_size)])
@@ -258,7 +259,7 @@ class _Recall:
 
     def _hit(self, source: Source, row: Row, score: float, window: str, truncated: bool) -> dict[str, object]:
         standing = self._standings[source.generation]
-        index = standing.index(row)
+        index = standing.rank(row)
         follow = ExpandRequest(
             session=source.path,
             branches=self._request.branches,

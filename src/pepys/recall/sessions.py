@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pepys.index.history import History
-from pepys.index.view import Standing, View
 from pepys.index.source import Source
+from pepys.index.standing import Standing
+from pepys.index.view import View
 from pepys.model.context import Context
 from pepys.model.query import SessionsRequest
 from pepys.recall import scope
