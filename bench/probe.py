@@ -25,20 +25,20 @@ LISTINGS = 20
 
 
 def decode(agent_dir: str) -> dict[str, Any]:
-    """Read the session files and decode every line with msgspec, keeping nothing."""
+    """Read the session files and decode every line with msgspec, keeping nothing; the fastest of three times."""
     import msgspec
 
     decoded = msgspec.json.Decoder().decode
-    started = time.perf_counter()
-    size = lines = 0
-    for path in session_files(Path(agent_dir)):
-        data = Path(path).read_bytes()
-        for line in data.splitlines():
-            decoded(line)
-            lines += 1
-        size += len(data)
-    seconds = time.perf_counter() - started
-    return {"seconds": seconds, "mb_per_s": size / 1e6 / seconds, "lines": lines}
+    paths = session_files(Path(agent_dir))
+    size = sum(os.stat(path).st_size for path in paths)
+    seconds = []
+    for _ in range(3):
+        started = time.perf_counter()
+        for path in paths:
+            for line in Path(path).read_bytes().splitlines():
+                decoded(line)
+        seconds.append(time.perf_counter() - started)
+    return {"seconds": min(seconds), "mb_per_s": size / 1e6 / min(seconds)}
 
 
 def build(agent_dir: str, index_dir: str) -> dict[str, Any]:

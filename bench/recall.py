@@ -143,15 +143,17 @@ def _recalling(corpus: Corpus, index: Path, word: str) -> list[str]:
 
 
 def _cold(corpus: Corpus, index: Path, pairs: int) -> dict[str, Any]:
-    """Fresh processes in pairs: the interpreter alone, then a recall of a common word."""
-    bare, recalls = [], []
-    for _ in range(pairs):
-        bare.append(run(python("-c", "pass")).wall_s)
-        outcome = run(_recalling(corpus, index, "timeout"))
-        if outcome.status:
-            raise RuntimeError(f"pepys recall exited with {outcome.status}.")
-        recalls.append(outcome.wall_s)
-    return {"pass": spread(bare), "recall": spread(recalls), "pairs": pairs}
+    """Fresh processes in pairs: the interpreter alone, then a recall of a common word. The first pair only warms up."""
+    seconds = [_pair(corpus, index) for _ in range(pairs + 1)][1:]
+    return {"pass": spread(bare for bare, _ in seconds), "recall": spread(whole for _, whole in seconds)}
+
+
+def _pair(corpus: Corpus, index: Path) -> tuple[float, float]:
+    bare = run(python("-c", "pass"))
+    recalled = run(_recalling(corpus, index, "timeout"))
+    if recalled.status:
+        raise RuntimeError(f"pepys recall exited with {recalled.status}.")
+    return bare.wall_s, recalled.wall_s
 
 
 def _append(corpus: Corpus, index: Path, times: int) -> dict[str, Any]:

@@ -17,6 +17,7 @@ SAMPLE_S = 0.02
 
 _ROOT = Path(__file__).resolve().parent.parent
 _NOWHERE = "/nonexistent"
+_LEFT_OUT = ("PEPYS_", "PI_", "PYTHON", "XDG_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,12 @@ class Outcome:
 
 
 def environment() -> dict[str, str]:
-    """The environment of child processes: this repository's packages, and nobody's home, settings or sessions."""
+    """The environment of child processes: this repository's packages, and nobody's home, settings or sessions.
+
+    The interpreter's own settings go too: without its bytecode cache, for one, every start would compile everything.
+    """
     paths = [str(_ROOT / "src"), str(_ROOT), os.environ.get("PYTHONPATH", "")]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PEPYS_", "PI_", "XDG_"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_LEFT_OUT)}
     return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "PYTHONHASHSEED": "0", "HOME": _NOWHERE}
 
 
