@@ -13,8 +13,9 @@ from pepys.actions.base import Parts
 from pepys.errors import InvalidArgument
 from pepys.hosts import HOSTS
 from pepys.hosts.base import Surroundings, surroundings
+from pepys.index.document import Policy
 from pepys.index.history import History
-from pepys.index.projection import Policy, stem
+from pepys.index.source import stem
 from pepys.model.context import Context, Progress
 from pepys.model.source import Found, Root
 

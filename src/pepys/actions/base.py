@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from pepys.index.history import History
@@ -13,8 +12,7 @@ Audience = Literal["model", "person", "host"]
 """Who may call an action. Only those for models become tools, guest calls and catalog entries (decisions 29)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Annotations:
+class Annotations(NamedTuple):
     """What calling an action can do to the world, in MCP's words."""
 
     read_only: bool
@@ -24,8 +22,7 @@ class Annotations:
     execution_mode: Literal["parallel", "sequential"] = "parallel"
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(NamedTuple):
     """One callable operation.
 
     `function` and `request` are `module:name`, loaded when the action is first called: defining the dataclasses
@@ -42,8 +39,7 @@ class Action:
     audience: Audience = "model"
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """What an action's function works with besides its request."""
 
     context: Context

@@ -10,16 +10,16 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pepys.hosts import HOSTS
 from pepys.hosts.reading import examine
 from pepys.index.catalog import Catalog
-from pepys.index.document import Document
+from pepys.index.document import Document, Policy
 from pepys.index.engines.tantivy import TantivyEngine
 from pepys.index.plan import Step
-from pepys.index.projection import Policy, Projection, checkpoint, settle
+from pepys.index.projection import Projection, checkpoint, settle
+from pepys.index.refreshed import Refreshed
 from pepys.index.source import Row, Source
 from pepys.model.context import Progress
 from pepys.model.source import Found, Listing
@@ -29,24 +29,6 @@ BATCH_BYTES = 48 << 20
 
 ROWS_AT_ONCE = 2_000
 PROGRESS_S = 0.1
-
-
-@dataclass(slots=True)
-class Refreshed:
-    """What a refresh did."""
-
-    sources: int = 0  # seen in the listing
-    new: int = 0
-    grown: int = 0
-    rebuilt: int = 0
-    removed: int = 0
-    unchanged: int = 0
-    failed: dict[str, str] = field(default_factory=dict)  # path -> coverage reason
-    left: list[Step] = field(default_factory=list)  # not done: out of patience, or no lock
-    planned: Mapping[str, Source] | None = None  # the sources over which a plan found nothing to do
-    bytes_read: int = 0
-    seconds: float = 0.0
-    reasons: tuple[str, ...] = ()
 
 
 class Applying:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from pepys import normalise
 from pepys.model.entry import Event, Field
 
 MAX_PASSAGE_CHARS = 1 << 20
 """Text beyond this is searchable in its head and tail only, with the reason `oversized_text` (decisions 9)."""
 
 _POSITION_BITS, _CHILD_BITS = 28, 12
+GENERATION_SHIFT = _POSITION_BITS + _CHILD_BITS
+"""A packed place shifted right by this is its generation."""
 
 
 class Place(NamedTuple):
@@ -28,10 +32,20 @@ class Place(NamedTuple):
 def unpacked(number: int) -> Place:
     """The place that `Place.packed` gave *number* for."""
     return Place(
-        number >> (_POSITION_BITS + _CHILD_BITS),
+        number >> GENERATION_SHIFT,
         number >> _CHILD_BITS & (1 << _POSITION_BITS) - 1,
         number & (1 << _CHILD_BITS) - 1,
     )
+
+
+class Policy(NamedTuple):
+    """What may enter the index (spec 1, "Local-cache privacy"). A change of policy rebuilds it."""
+
+    thinking: bool = False
+    output: bool = True
+
+    def __str__(self) -> str:
+        return f"thinking:{int(self.thinking)};tool-output:{int(self.output)}"
 
 
 class Document(NamedTuple):
@@ -70,3 +84,9 @@ def pieces(text: str) -> Iterator[str]:
 def oversized(event: Event) -> bool:
     """Whether some text of *event* is only partly searchable."""
     return any(len(passage.text) > MAX_PASSAGE_CHARS for passage in event.passages)
+
+
+def text_crc(event: Event) -> int:
+    """CRC-32 of the whole text of a record."""
+    whole = normalise.text(event, thinking=True, output=True)
+    return zlib.crc32(whole.encode("utf-8", "surrogatepass"))

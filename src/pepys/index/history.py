@@ -13,15 +13,16 @@ from typing import TypeVar
 
 from pepys.errors import IndexUnavailable
 from pepys.hosts.discovery import listing, locate
-from pepys.index.apply import Applying, Refreshed
 from pepys.index.catalog import Catalog
+from pepys.index.document import Policy
 from pepys.index.engines.tantivy import TantivyEngine
 from pepys.index.lock import exclusive
 from pepys.index.plan import Step, plan_refresh
-from pepys.index.projection import Policy
+from pepys.index.refreshed import Refreshed
 from pepys.index.source import Source
 from pepys.index.standing import Known
-from pepys.index.view import View, scanned
+from pepys.index.status import Status
+from pepys.index.view import Overlay, View
 from pepys.model.context import Progress
 from pepys.model.source import Found, Listing, Root
 
@@ -40,37 +41,6 @@ _BROKEN = (sqlite3.Error, ValueError, RuntimeError, SystemError, OSError)
 _UNREADABLE = (sqlite3.DatabaseError, ValueError, SystemError)
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """The index, measured."""
-
-    directory: str
-    exists: bool
-    sources: int = 0
-    records: int = 0
-    source_bytes: int = 0
-    index_bytes: int = 0
-    interrupted: int = 0  # sources and readings that a writer has not finished
-    diagnostics: Mapping[str, int] = field(default_factory=dict)
-    policy: str = ""
-    trouble: str = ""
-
-    def as_json(self) -> dict[str, object]:
-        """By the camelCase names of other answers."""
-        return {
-            "directory": self.directory,
-            "exists": self.exists,
-            "sources": self.sources,
-            "records": self.records,
-            "sourceBytes": self.source_bytes,
-            "indexBytes": self.index_bytes,
-            "interrupted": self.interrupted,
-            "diagnostics": dict(self.diagnostics),
-            "policy": self.policy,
-            **({"trouble": self.trouble} if self.trouble else {}),
-        }
 
 
 class History:
@@ -266,6 +236,8 @@ class History:
                 steps = self._steps(known, seen)
                 result.unchanged = sum(step.deed == "keep" for step in steps)
                 todo = [step for step in steps if step.deed in ("read", "drop")]
+                from pepys.index.apply import Applying
+
                 applying = Applying(catalog, engine, self._policy, seen, deadline=deadline, progress=self._progress)
                 applying.run(todo, known, result)
             finally:
@@ -310,7 +282,7 @@ class History:
             # Another process may have done, meanwhile, what this one left; whatever is still to do is scanned.
             steps = self._steps(known, seen)
             todo = [step.path for step in steps if step.deed == "read" and step.path not in refreshed.failed]
-        overlay = scanned(todo, seen, known, None if stores is None else stores.catalog, self._policy, refreshed)
+        overlay = self._overlay(todo, seen, known, stores, refreshed)
         return View(
             seen,
             known,
@@ -323,6 +295,22 @@ class History:
             failed=refreshed.failed,
             reasons=refreshed.reasons,
         )
+
+    def _overlay(
+        self,
+        todo: Sequence[str],
+        seen: Listing,
+        known: Mapping[str, Source],
+        stores: _Stores | None,
+        refreshed: Refreshed,
+    ) -> Overlay:
+        if not todo:
+            return Overlay()
+        if "catching_up" in refreshed.reasons:
+            return Overlay(unread=set(todo))  # the caller has waited long enough
+        from pepys.index.overlay import scanned
+
+        return scanned(todo, seen, known, None if stores is None else stores.catalog, self._policy)
 
     def _stores(self) -> _Stores | None:
         """The stores, opened for reading; None where there are none that can be read under this policy."""

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import PurePath
-from typing import NamedTuple
 
 from pepys import normalise
 from pepys.hosts.reading import Checkpoint, Reading
-from pepys.index.document import Document, Place, document, oversized
-from pepys.index.source import Row, Source
+from pepys.index.document import Document, Place, Policy, document, oversized, text_crc
+from pepys.index.source import Row, Source, stem
 from pepys.model.entry import Event
 from pepys.model.lineage import Lineage, Node
 from pepys.model.source import Diagnostic, Found, Header, Title
 from pepys.normalise import lineage
-
-
-class Policy(NamedTuple):
-    """What may enter the index (spec 1, "Local-cache privacy"). A change of policy rebuilds it."""
-
-    thinking: bool = False
-    output: bool = True
-
-    def __str__(self) -> str:
-        return f"thinking:{int(self.thinking)};tool-output:{int(self.output)}"
 
 
 class Projection:
@@ -162,14 +149,3 @@ def settle(source: Source, nodes: list[Node]) -> Lineage:
     active = lineage.active(nodes)
     source.leaf, source.fingerprint, source.cyclic = active.leaf, active.fingerprint, active.cyclic
     return active
-
-
-def text_crc(event: Event) -> int:
-    """CRC-32 of the whole text of a record."""
-    whole = normalise.text(event, thinking=True, output=True)
-    return zlib.crc32(whole.encode("utf-8", "surrogatepass"))
-
-
-def stem(path: str) -> str:
-    """The file's name without `.jsonl` or `.jsonl.gz`: the session id where a header names none."""
-    return PurePath(path).name.removesuffix(".gz").removesuffix(".jsonl")

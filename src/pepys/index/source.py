@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os.path import basename
 from typing import NamedTuple
 
 from pepys.index.document import Place
@@ -97,3 +98,8 @@ class Source:
 def sources_by_path(sources: list[Source]) -> Mapping[str, Source]:
     """The sources, by path."""
     return {source.path: source for source in sources}
+
+
+def stem(path: str) -> str:
+    """The file's name without `.jsonl` or `.jsonl.gz`: the session id where a header names none."""
+    return basename(path).removesuffix(".gz").removesuffix(".jsonl")

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
-from pepys.hosts import HOSTS
-from pepys.hosts.reading import Checkpoint, examine
-from pepys.index.apply import Refreshed
 from pepys.index.catalog import Catalog
-from pepys.index.document import Document, Place, unpacked
+from pepys.index.document import GENERATION_SHIFT, Document, Place, unpacked
 from pepys.index.engines.base import FIELDS, Among, Everything, Filters, Query, Runs, Statistics, Words
-from pepys.index.engines.scan import Scan
 from pepys.index.engines.tantivy import TantivyEngine
-from pepys.index.projection import Policy, Projection, settle
 from pepys.index.source import Row, Source
 from pepys.index.standing import Exceptional, Known, Standings, exceptional
 from pepys.model.entry import Field
-from pepys.model.lineage import Branches, Live, Node
+from pepys.model.lineage import Branches, Live
 from pepys.model.source import Listing
-
-SCAN_BYTES = 64 << 20
-"""Bytes of sources that one call reads beside the index (decisions 11)."""
-
-_FIRST_UNCOMMITTED = 1 << 23
-"""Generations of readings that live in memory only; no index gets that far."""
 
 _JUDGED_AT_ONCE = 100_000
 _SLACK = 64
@@ -34,88 +21,25 @@ _LARGEST_TIE = 50_000
 _CHARS_A_TOKEN = 6.0
 
 
-@dataclass(slots=True)
 class Overlay:
-    """Readings that no commit holds."""
+    """Readings that no commit holds.
 
-    sources: dict[str, Source] = field(default_factory=dict)
-    rows: dict[int, list[Row]] = field(default_factory=dict)  # generation -> rows past what the catalog holds
-    inactive: dict[int, frozenset[int]] = field(default_factory=dict)  # generation -> entry positions
-    documents: list[Document] = field(default_factory=list)
-    unread: set[str] = field(default_factory=set)  # paths that did not fit into `SCAN_BYTES`
-    failed: dict[str, str] = field(default_factory=dict)
-
-
-def scanned(
-    paths: Sequence[str],
-    seen: Listing,
-    known: Mapping[str, Source],
-    catalog: Catalog | None,
-    policy: Policy,
-    refreshed: Refreshed,
-) -> Overlay:
-    """Read the sources at *paths* into memory, in their order, as far as `SCAN_BYTES` go.
-
-    Of a source that only grew, only what is new is read. After a run out of patience nothing is: the caller has waited.
+    Attributes:
+        sources: By path.
+        rows: By generation: what comes after the rows that the catalog holds.
+        inactive: By generation: entry positions that are not on the active branch.
+        documents: Of those rows.
+        unread: Paths that were not read, for lack of time or because they are too large.
+        failed: Path -> coverage reason.
     """
-    overlay, budget = Overlay(), SCAN_BYTES
-    if "catching_up" in refreshed.reasons:
-        overlay.unread.update(paths)
-        return overlay
-    for path in paths:
-        found, previous = seen.found[path], known.get(path)
-        growth = found.stamp.size - (previous.checkpoint if previous is not None else 0)
-        if max(growth, 0) > budget:
-            overlay.unread.add(path)
-            continue
-        try:
-            examined_ns = time.time_ns()
-            reading = examine(HOSTS[found.host], path, _checkpoint(previous))
-            if previous is None or not reading.grown:
-                previous = None
-                growth = found.stamp.size
-            if growth > budget:
-                overlay.unread.add(path)
-                continue
-            budget -= max(growth, 0)
-            generation = previous.generation if previous is not None else _FIRST_UNCOMMITTED + len(overlay.sources)
-            projection = Projection(reading, found, policy, generation, examined_ns=examined_ns, previous=previous)
-            rows = []
-            for row, document in projection:
-                rows.append(row)
-                if document is not None:
-                    overlay.documents.append(document)
-        except OSError:
-            overlay.failed[path] = "source_unavailable"
-            continue
-        _include(overlay, projection.source, rows, catalog if previous is not None else None)
-    return overlay
 
-
-def _checkpoint(source: Source | None) -> Checkpoint | None:
-    if source is None or source.derived_ids or source.path.endswith(".gz"):
-        return None
-    return Checkpoint(source.checkpoint, source.checkpoint_sha256)
-
-
-def _include(overlay: Overlay, source: Source, rows: list[Row], catalog: Catalog | None) -> None:
-    """Note a reading, its branch being worked out over what the catalog holds and what was read."""
-    first = source.entries - len(rows)
-    held = [] if catalog is None else [node for node in catalog.nodes(source.generation) if node.position < first]
-    nodes = held + [Node(row.position, row.id, row.parent) for row in rows if not row.child]
-    active = settle(source, nodes)
-    inactive = frozenset(node.position for node in nodes) - active.positions
-    old = () if catalog is None else catalog.rows(source.generation, 0, first)
-    ids: Counter[str] = Counter()
-    source.active_records = 0
-    for row in (*old, *rows):
-        if row.record is not None:
-            ids[row.id] += 1
-            source.active_records += row.position not in inactive
-    source.duplicates = any(count > 1 for count in ids.values())
-    overlay.sources[source.path] = source
-    overlay.rows[source.generation] = rows
-    overlay.inactive[source.generation] = inactive
+    def __init__(self, unread: Iterable[str] = ()) -> None:
+        self.sources: dict[str, Source] = {}
+        self.rows: dict[int, list[Row]] = {}
+        self.inactive: dict[int, frozenset[int]] = {}
+        self.documents: list[Document] = []
+        self.unread = set(unread)
+        self.failed: dict[str, str] = {}
 
 
 class View:
@@ -254,7 +178,14 @@ class View:
             return rejected
         for some in self._by_size(standings.judged() & self._committed.keys()):
             hits = self._engine.search(query, filters, Among(frozenset(some)), self._engine.documents)
-            rejected.update(place for _, place in hits.best if not self._shown(place, standings))
+            places = [place for _, place in hits.best]
+            hidden: set[int] = set()  # set operations, because there can be a hundred thousand places
+            for generation in {place >> GENERATION_SHIFT for place in places}:
+                hidden |= standings[generation].hidden
+                if self._committed[generation].appending:
+                    end = Place(generation, self._committed[generation].entries, 0).packed()
+                    hidden.update(place for place in places if place >> GENERATION_SHIFT == generation and place >= end)
+            rejected |= hidden.intersection(places)
         return rejected
 
     def _by_size(self, generations: Iterable[int]) -> Iterator[list[int]]:
@@ -289,6 +220,8 @@ class View:
         documents = self._overlay.documents
         if not documents:
             return []
+        from pepys.index.engines.scan import Scan
+
         scan = Scan(documents, self._statistics(query))
         hits = scan.search(query, filters, Among(frozenset(standings.sources)), len(documents))
         found = [(score, unpacked(place), place) for score, place in hits.best]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from pepys.model.lineage import Live
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """The circumstances of a call."""
 
     host: str  # a name in HOSTS, or "all"
@@ -31,7 +29,7 @@ class Context:
     workspace_root: Path | None = None
     trusted: bool | None = None  # None: not asked; see `config`
     patience_s: float | None = None  # seconds of indexing before an answer; None: until done
-    progress: Callable[[Progress], None] | None = field(default=None, compare=False)
+    progress: Callable[[Progress], None] | None = None
 
 
 class Progress(NamedTuple):

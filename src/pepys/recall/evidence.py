@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pepys import normalise
 from pepys.hosts import HOSTS
 from pepys.hosts.reading import read_entries
-from pepys.index.projection import text_crc
+from pepys.index.document import text_crc
 from pepys.index.source import Row, Source
 from pepys.model.entry import Event
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pepys.errors import AmbiguousSession, InvalidArgument, SessionNotFound
 from pepys.hosts import HOSTS
 from pepys.hosts.base import surroundings
-from pepys.index.projection import stem
-from pepys.index.source import Source
+from pepys.index.source import Source, stem
 from pepys.index.standing import Standings
 from pepys.index.view import View
 from pepys.model.context import Context

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
+from typing import NamedTuple
 
 from pepys import normalise
 from pepys.errors import InvalidArgument, OutOfBounds, PepysError
@@ -64,8 +65,7 @@ def _refused(error: PepysError) -> dict[str, object]:
     return {"total": 0, "hits": [], "next": None, "coverage": coverage, "error": error.as_json()}
 
 
-@dataclass(frozen=True, slots=True)
-class _Matches:
+class _Matches(NamedTuple):
     """What a query found."""
 
     total: int

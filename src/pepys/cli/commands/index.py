@@ -12,7 +12,7 @@ from pepys.errors import InvalidArgument
 from pepys.model.coverage import REASONS
 
 if TYPE_CHECKING:
-    from pepys.index.apply import Refreshed
+    from pepys.index.refreshed import Refreshed
 
 WATCH_INTERVAL_S = 2.0
 
