@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from pepys.hosts.base import Host
 from pepys.hosts.discovery import stamp
 from pepys.hosts.jsonl import CHUNK_BYTES, MAX_LINE_BYTES, Decode, Line, bulk, decode, lines
 from pepys.model.entry import Entry, Record
 from pepys.model.source import Diagnostic, Header, Stamp, Title, diagnostic
+
+if TYPE_CHECKING:
+    import hashlib
 
 Item = Header | Title | Entry | Diagnostic
 
@@ -75,14 +77,14 @@ class Reading:
         self._decode = bulk()
         self.stamp = self._stamp()
         self.derived_ids = False
-        self._hash, self._whole_lines = hashlib.sha256(), hashlib.sha256()
+        self._hash, self._whole_lines = _sha256(), _sha256()
         self._start = 0
         self._header = False  # one was seen
         self._missing = False  # it was said that there is none
         self.grown = previous is not None and not _is_compressed(path) and self._holds(previous)
         if not self.grown:
             stream.seek(0)
-            self._hash = hashlib.sha256()
+            self._hash = _sha256()
 
     def close(self) -> None:
         """Let go of the file; done by itself after the last item."""
@@ -197,7 +199,10 @@ class Reading:
     def _compressed_sha256(self) -> str:
         file = cast(Any, self._stream).fileobj
         file.seek(0)
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        digest = _sha256()
+        while chunk := file.read(CHUNK_BYTES):
+            digest.update(chunk)
+        return digest.hexdigest()
 
     def _stamp(self) -> Stamp:
         return stamp(os.fstat(self._stream.fileno()))
@@ -247,7 +252,7 @@ class _Names:
         return self._chained(entry, line)
 
     def _chained(self, entry: Entry, line: bytes) -> Entry:
-        base = f"line-{hashlib.sha256(line).hexdigest()[:8]}"
+        base = f"line-{_sha256(line).hexdigest()[:8]}"
         count = self._counts[base] = self._counts.get(base, 0) + 1
         parent, self._last = self._last, base if count == 1 else f"{base}-{count}"
         return entry._replace(id=self._last, parent=parent)
@@ -295,6 +300,12 @@ def _exactly(stream: BinaryIO, size: int) -> bytes:
         pieces.append(piece)
         size -= len(piece)
     return b"".join(pieces)
+
+
+def _sha256(data: bytes = b"") -> hashlib._Hash:
+    import hashlib  # re-reading a few entries hashes nothing
+
+    return hashlib.sha256(data)
 
 
 def _is_compressed(path: str) -> bool:

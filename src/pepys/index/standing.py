@@ -11,9 +11,6 @@ from pepys.index.source import Row, Source
 from pepys.model.lineage import Branches, Live, Node
 from pepys.normalise import lineage
 
-EVERY = lineage.every(()).fingerprint
-"""With all branches there is nothing to select; only the source hash protects such a token."""
-
 
 class Exceptional(NamedTuple):
     """A row that is inactive or our own; all others need no second look."""
@@ -145,7 +142,8 @@ def _standing(source: Source, exceptions: Iterable[Exceptional], branches: Branc
             skipped.append(row.record)
         if absent or (row.own and not own):
             hidden.append(Place(source.generation, row.position, row.child).packed())
-    fingerprint = EVERY if every else source.fingerprint
+    # With all branches there is nothing to select: only the source hash protects such a token.
+    fingerprint = lineage.every(()).fingerprint if every else source.fingerprint
     records = source.records - len(skipped)
     cyclic = bool(source.cyclic) and not every
     return Standing(source.generation, fingerprint, records, frozenset(hidden), tuple(skipped), cyclic)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 
@@ -42,4 +41,6 @@ def every(nodes: Sequence[Node]) -> Lineage:
 def _fingerprint(branches: Branches, leaf: str | None, ids: Iterable[str]) -> str:
     content = {"branches": branches, "leafId": leaf, "ids": list(ids)}
     compact = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    import hashlib
+
     return hashlib.sha256(compact.encode("utf-8", "surrogatepass")).hexdigest()
