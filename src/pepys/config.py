@@ -6,12 +6,10 @@ and the validation all read their field metadata. JSON and TOML names are the ca
 Later layers win: defaults, user file, trusted project file, environment, flags, call context.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_type_hints
+from typing import Any, Literal, NamedTuple
 
 from pepys import paths, trust
 from pepys.errors import InvalidConfiguration
@@ -68,7 +66,7 @@ class Config:
     origins: Mapping[str, str]
     ignored: Path | None = None
 
-    def get(self, key: Key) -> object:
+    def get(self, key: "Key") -> object:
         """The value of *key*; for listings. Code reads the typed attributes."""
         return getattr(getattr(self, key.section), key.field)
 
@@ -98,13 +96,12 @@ class Key(NamedTuple):
 
 def _keys() -> Iterator[Key]:
     for section, cls in SECTIONS.items():
-        types = get_type_hints(cls)
         for item in fields(cls):
             schema = item.metadata["schema"]
             yield Key(
                 section,
                 item.name,
-                types[item.name],
+                item.type,
                 item.default,
                 schema.get("shown") or _shown(item.default),
                 item.metadata["description"],

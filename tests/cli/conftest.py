@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if name.startswith(("PEPYS_", "PI_", "OMP_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
+    # Child processes find what this one runs, wherever they start.
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
     monkeypatch.chdir(tmp_path)
     return home
 

@@ -39,9 +39,7 @@ def test_options_may_stand_before_and_after_the_command(pepys: Pepys, shop: Shop
 
 
 def test_recall_reads_both_hosts_unless_one_is_named(pepys: Pepys, shop: Shop) -> None:
-    hosts = [
-        pepys("recall", "overselling", "--json", "--host", host, *shop).json["total"] for host in ("all", "pi", "omp")
-    ]
+    hosts = [pepys("recall", "stock", "--json", "--host", host, *shop).json["total"] for host in ("all", "pi", "omp")]
 
     assert hosts[0] == hosts[1] + hosts[2]
     assert min(hosts) > 0

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from pepys.errors import InvalidArgument
 from pepys.spelling import camel, suggestion
@@ -48,15 +48,14 @@ class Parameter(NamedTuple):
 
 @cache
 def parameters(cls: type) -> Mapping[str, Parameter]:
-    """The parameters of the request *cls*, by JSON name."""
-    types = get_type_hints(cls)
+    """The parameters of the request *cls*, by JSON name. Its module must not postpone the evaluation of annotations."""
     found = {}
     for item in fields(cls):
         about = item.metadata
         found[camel(item.name)] = Parameter(
             item.name,
             camel(item.name),
-            _without_none(types[item.name]),
+            _without_none(item.type),
             item.default is MISSING and item.default_factory is MISSING,
             item.default,
             about["description"],

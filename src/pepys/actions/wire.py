@@ -1,7 +1,5 @@
 """What callers outside of Python send: a call, and the context it is made in."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

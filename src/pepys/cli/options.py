@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
@@ -29,8 +31,28 @@ class Command(Protocol):
         ...
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Help as wide as the terminal. argparse makes a formatter for every option, and would load shutil to ask."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+@cache
+def _columns() -> int:
+    for stream in (sys.__stdout__, sys.__stderr__):
+        try:
+            return max(os.get_terminal_size(stream.fileno()).columns, 20)  # type: ignore[union-attr]
+        except (AttributeError, ValueError, OSError):
+            continue
+    return 80
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose complaints are errors like all others."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, "formatter_class": _Formatter, **kwargs})
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print."""
@@ -71,16 +93,17 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str] | None) -> Pars
         prog="pepys",
         description="The diary that coding agents keep: search the sessions of Pi and OMP, with evidence.",
         parents=[common],
-        allow_abbrev=False,
     )
     top.add_argument("-V", "--version", action="version", version=f"pepys {__version__}")
-    subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True, prog="pepys")
     for name, summary in commands.items():
-        own = subparsers.add_parser(
-            name, help=summary, description=f"{summary[:1].upper()}{summary[1:]}.", parents=[common], allow_abbrev=False
-        )
         if arguments is None or name in arguments:
-            command(name).configure(own)
+            description = f"{summary[:1].upper()}{summary[1:]}."
+            command(name).configure(
+                subparsers.add_parser(name, help=summary, description=description, parents=[common])
+            )
+        else:
+            subparsers.add_parser(name, help=summary, add_help=False)
     return top
 
 
@@ -100,7 +123,7 @@ def defaults() -> argparse.Namespace:
 
 
 def _common() -> Parser:
-    common = Parser(add_help=False, argument_default=argparse.SUPPRESS, allow_abbrev=False)
+    common = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     group = common.add_argument_group("options of every command")
     group.add_argument("--host", choices=["pi", "omp", "all"], help="whose sessions; default: all")
     group.add_argument("--agent-dir", metavar="PATH", help="agent directory of the host (with --host)")

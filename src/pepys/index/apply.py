@@ -144,11 +144,14 @@ class Applying:
         result.bytes_read += source.stamp.size
         if previous is None:
             result.new += 1
-        elif previous.generation == source.generation:
-            result.grown += 1
-        else:
+        elif previous.generation != source.generation:
             self._catalog.discard(previous.generation)
             result.rebuilt += 1
+        elif source.checkpoint > previous.checkpoint:
+            result.grown += 1
+        else:
+            # A stamp too young to prove anything was all that called for the reading.
+            result.unchanged += 1
 
     def _sweep(self) -> None:
         garbage = self._catalog.garbage()
