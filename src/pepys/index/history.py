@@ -15,6 +15,7 @@ from pepys.errors import IndexUnavailable
 from pepys.hosts.discovery import listing, locate
 from pepys.index.catalog import Catalog
 from pepys.index.document import Policy
+from pepys.index.engines.base import EngineBroken
 from pepys.index.engines.tantivy import TantivyEngine
 from pepys.index.lock import exclusive
 from pepys.index.plan import Step, plan_refresh
@@ -38,7 +39,7 @@ _BROKEN = (sqlite3.Error, ValueError, RuntimeError, SystemError, OSError)
 """What the stores raise on a full disk, a read-only directory or bytes that are not theirs."""
 
 
-_UNREADABLE = (sqlite3.DatabaseError, ValueError, SystemError)
+_UNREADABLE = (sqlite3.DatabaseError, EngineBroken)
 
 T = TypeVar("T")
 

@@ -97,6 +97,10 @@ class Statistics(NamedTuple):
     frequency: Mapping[tuple[Field, str], int]  # documents that hold a term in a field
 
 
+class EngineBroken(Exception):
+    """What the engine has on disk cannot be read. It is derived: whoever may write makes it anew."""
+
+
 class Engine(Protocol):
     """Finds documents by their text."""
 

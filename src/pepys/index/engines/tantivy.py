@@ -13,7 +13,7 @@ from pepys.index.engines.base import (
     FIELDS,
     WEIGHTS,
     Among,
-    Everything,
+    EngineBroken,
     Filters,
     Hits,
     Query,
@@ -40,6 +40,8 @@ SELECTIVE = 2_000
 _TIMELESS = -(1 << 62)
 
 _Q, _O = tantivy.Query, tantivy.Occur
+
+_EVERYTHING = _Q.const_score_query(_Q.all_query(), 0.0)
 
 
 class TantivyEngine:
@@ -107,17 +109,28 @@ class TantivyEngine:
 
     def search(self, query: Query, filters: Filters, among: Among, limit: int) -> Hits:
         """See `Engine`."""
-        built = self._query(query, filters, among)
-        if built is None:
-            return Hits(0, ())
-        total, hits = self._found(built, max(limit, 1))
+        if isinstance(query, Runs):
+            try:
+                return self._search(self._restricted(self._runs(query, filters, among), filters, among), limit)
+            except EngineBroken:
+                # Most likely an open edge that thousands of tokens fit, which the engine refuses beside others.
+                wanted: tantivy.Query | None = self._loose(query)
+        else:
+            wanted = self._words(query) if isinstance(query, Words) else _EVERYTHING
+        return Hits(0, ()) if wanted is None else self._search(self._restricted(wanted, filters, among), limit)
+
+    def _search(self, query: tantivy.Query, limit: int) -> Hits:
+        total, hits = self._found(query, max(limit, 1))
         hits = hits[:limit]
         places = self._searcher.fast_field_values("place", [address for _, address in hits])
         best = tuple((float(score), int(place or 0)) for (score, _), place in zip(hits, places, strict=True))
         return Hits(total, best)
 
     def _found(self, query: tantivy.Query, limit: int) -> tuple[int, list[tuple[Any, tantivy.DocAddress]]]:
-        result: Any = self._searcher.search(query, limit, count=True)  # the count is missing from the stubs
+        try:
+            result: Any = self._searcher.search(query, limit, count=True)  # the count is missing from the stubs
+        except (ValueError, SystemError) as error:
+            raise EngineBroken(str(error)) from error
         return int(result.count), result.hits
 
     def frequency(self, field: Field, term: str) -> int:
@@ -133,18 +146,6 @@ class TantivyEngine:
         if self._writer is None:
             self._writer = self._index.writer(HEAP_BYTES, 1)
         return self._writer
-
-    def _query(self, query: Query, filters: Filters, among: Among) -> tantivy.Query | None:
-        match query:
-            case Words():
-                wanted = self._words(query)
-            case Runs():
-                wanted = self._runs(query, filters, among)
-            case Everything():
-                wanted = _Q.const_score_query(_Q.all_query(), 0.0)
-        if wanted is None:
-            return None
-        return self._restricted(wanted, filters, among)
 
     def _restricted(self, wanted: tantivy.Query, filters: Filters, among: Among) -> tantivy.Query:
         clauses = [(_O.Must, wanted)]
@@ -185,7 +186,7 @@ class TantivyEngine:
                 return None
         return _Q.boolean_query(clauses) if clauses else None
 
-    def _runs(self, runs: Runs, filters: Filters, among: Among) -> tantivy.Query | None:
+    def _runs(self, runs: Runs, filters: Filters, among: Among) -> tantivy.Query:
         clauses: list[tuple[tantivy.Occur, tantivy.Query]] = []
         hard: list[Run] = []
         for run in runs.runs:
@@ -203,9 +204,16 @@ class TantivyEngine:
                     clauses = rest
                     continue
             clauses.append((_O.Must, self._anywhere(run)))
-        if not clauses:
-            return _Q.const_score_query(_Q.all_query(), 0.0)
-        return _unscored(_Q.boolean_query(clauses))
+        return _unscored(_Q.boolean_query(clauses)) if clauses else _EVERYTHING
+
+    def _loose(self, runs: Runs) -> tantivy.Query:
+        """The same tokens, but an open one may stand anywhere: more candidates, none lost."""
+        loose = [
+            Run((token,), open_left=run.open_left and at == 0, open_right=run.open_right and at == len(run.tokens) - 1)
+            for run in runs.runs
+            for at, token in enumerate(run.tokens)
+        ]
+        return _unscored(_Q.boolean_query([(_O.Must, self._anywhere(run)) for run in loose]))
 
     def _anywhere(self, run: Run) -> tantivy.Query:
         return _Q.boolean_query([(_O.Should, self._run(field, run)) for field in FIELDS])
