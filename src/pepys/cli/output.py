@@ -23,7 +23,7 @@ class Span(NamedTuple):
 MATCH = "bold yellow"
 
 # JSON leaves these as they are, and a terminal would obey them. Their escapes are the same JSON.
-_STEERING = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_STEERING = "[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 
 
 class Output:
@@ -90,4 +90,4 @@ def json_text(value: object, indent: int | None = None) -> str:
 
     separators: Any = (",", ":") if indent is None else None
     text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
-    return _STEERING.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+    return re.sub(_STEERING, lambda match: f"\\u{ord(match.group()):04x}", text)
