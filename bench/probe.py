@@ -71,6 +71,19 @@ def recall(agent_dir: str, index_dir: str, queries: str) -> dict[str, Any]:
         return {"first_ms": first_s * 1e3, "kinds": kinds, "coverage": answer["coverage"]}
 
 
+def totals(agent_dir: str, index_dir: str, words: list[str]) -> dict[str, Any]:
+    """How many hits these words have in all, once the index is up to date, and how many of them raise an error."""
+    with _opened(agent_dir, index_dir) as workspace:
+        workspace.history.refresh()
+        hits, failed = 0, 0
+        for word in words:
+            try:
+                hits += _total(workspace.call("memory.recall", {"query": word, "scope": "global"}))
+            except LookupError:
+                failed += 1
+        return {"hits": hits, "failed": failed}
+
+
 def engine(index_dir: str, queries: str) -> dict[str, Any]:
     """The bare engine on the product's index: the query that a recall makes, its best places and its exact count."""
     from pepys.index.engines.base import Among, Filters, Words
@@ -158,7 +171,7 @@ def _kept(queries: str) -> list[Query]:
 
 
 PROBES: Mapping[str, Callable[..., dict[str, Any]]] = {
-    probe.__name__: probe for probe in (decode, build, recall, engine, listing, recheck, fts5_build, fts5_query)
+    probe.__name__: probe for probe in (decode, build, recall, totals, engine, listing, recheck, fts5_build, fts5_query)
 }
 
 

@@ -159,16 +159,16 @@ def _pair(corpus: Corpus, index: Path) -> tuple[float, float]:
 def _append(corpus: Corpus, index: Path, times: int) -> dict[str, Any]:
     """Append an entry to some session and recall it in a fresh process; the sessions are put back afterwards."""
     draw = random.Random(f"append {corpus.shape.seed}")
-    seconds, found = [], 0
+    seconds, found, words = [], 0, []
     for number, path in enumerate(draw.sample(corpus.paths(), min(times, corpus.shape.files))):
-        word = f"appended_{number}_{draw.getrandbits(40):010x}"
-        with _appended(Path(path), word):
+        words.append(f"appended_{number}_{draw.getrandbits(40):010x}")
+        with _appended(Path(path), words[-1]):
             started = time.perf_counter()
-            outcome = run(_recalling(corpus, index, word))
+            outcome = run(_recalling(corpus, index, words[-1]))
             seconds.append(time.perf_counter() - started)
             found += outcome.value["total"]
-    probe("build", agent_dir=str(corpus.directory), index_dir=str(index))
-    return {**spread(seconds), "found": found}
+    where: dict[str, Any] = {"agent_dir": str(corpus.directory), "index_dir": str(index)}
+    return {**spread(seconds), "found": found, "left_behind": probe("totals", words=words, **where).value}
 
 
 @contextmanager

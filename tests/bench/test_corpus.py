@@ -106,5 +106,6 @@ def test_a_tiny_run_reports_every_figure_and_judges_every_target(tmp_path: Path)
     assert figures["small"].keys() == measured
     assert figures["recall"]["kinds"].keys() == figures["fts5"]["kinds"].keys() == figures["engine"]["kinds"].keys()
     assert figures["append"]["found"] == figures["small"]["append"]["found"] == 2
+    assert figures["append"]["left_behind"] == figures["small"]["append"]["left_behind"] == {"hits": 0, "failed": 0}
     assert figures["recheck"]["unchanged"] == figures["recheck"]["sources"] == 40
     assert [row["name"] for row in figures["targets"]] == [target.name for target in TARGETS]
