@@ -17,7 +17,7 @@ from pepys.index.document import Policy
 from pepys.index.history import History
 from pepys.index.source import stem
 from pepys.model.context import Context, Progress
-from pepys.model.source import Found, Root
+from pepys.model.source import Found
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -133,14 +133,11 @@ class Provider:
 def _history(context: Context) -> History:
     around = surroundings(context)
     hosts = list(HOSTS) if context.host == "all" else [context.host]
-    roots: dict[str, Root] = {}
-    for name in hosts:
-        for root in HOSTS[name].roots(around):
-            roots.setdefault(root.path, root)
+    roots = [root for name in hosts for root in HOSTS[name].roots(around)]
     memory = context.config.memory
     return History(
         str(context.index_dir or memory.index_dir),
-        list(roots.values()),
+        roots,
         policy=Policy(memory.index_thinking, memory.index_tool_output),
         default_host=hosts[0],
         excluded=_exclusion(context, around),

@@ -331,3 +331,15 @@ def test_omps_older_folder_names_are_tried_too(tmp_path: Path) -> None:
 
     assert folders[1] == f"--{str(tmp_path).lstrip('/').replace('/', '-')}-project--"
     assert folders[2].startswith("home-project-")
+
+
+def test_a_folder_that_both_hosts_claim_is_told_apart_by_the_title_slot(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions" / "--p--"
+    folder.mkdir(parents=True)
+    (folder / "a.jsonl").write_text('{"type":"session","version":3,"id":"a","cwd":"/p"}\n')
+    (folder / "b.jsonl").write_text('{"type":"title","v":1,"title":""}\n{"type":"session","version":3,"id":"b"}\n')
+    roots = [Root(host, str(tmp_path / "sessions"), "folders", str(tmp_path)) for host in ("pi", "omp")]
+
+    found = listing(roots).found
+
+    assert {Path(path).name: seen.host for path, seen in found.items()} == {"a.jsonl": "pi", "b.jsonl": "omp"}

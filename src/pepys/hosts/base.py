@@ -60,6 +60,10 @@ class Host(Protocol):
         """Whether directories beside session files hold sessions of sub-agents."""
         ...
 
+    def wrote(self, head: bytes) -> bool:
+        """Whether a file that begins with *head* was written by this host and can be no other's."""
+        ...
+
     def decode(self, record: Record) -> Header | Title | Entry | Diagnostic | None:
         """One record in our words; None for what is known and neither entry nor header."""
         ...

@@ -15,13 +15,16 @@ ARCHIVED = ".jsonl.gz"
 def listing(roots: Sequence[Root]) -> Listing:
     """List *roots*, with one `stat` a session file.
 
-    Links below a root are not followed and hidden names are ignored. A file under two roots belongs to the first.
+    Links below a root are not followed and hidden names are ignored. A file under two roots belongs to the first, unless
+    the host of the other one can tell by its first bytes that it is its own; only then is a file opened.
     """
     found: dict[str, Found] = {}
     unlisted: dict[str, str] = {}
     for root in roots:
         for seen in _Walk(root, unlisted).sources():
-            found.setdefault(seen.path, seen)
+            other = found.setdefault(seen.path, seen)
+            if other.host != seen.host and HOSTS[seen.host].wrote(_head(seen.path)):
+                found[seen.path] = seen
     return Listing(found, tuple(roots), unlisted)
 
 
@@ -127,6 +130,14 @@ class _Walk:
                 self._unlisted[entry.path] = error.strerror or str(error)
             else:
                 yield Found(root.host, entry.path, root.path, root.agent, folder, kind, stamp(status))
+
+
+def _head(path: str) -> bytes:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.read(64)
+    except OSError:
+        return b""
 
 
 def _is_archived(name: str) -> bool:

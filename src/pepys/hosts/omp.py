@@ -78,6 +78,11 @@ def nested() -> bool:
     return True
 
 
+def wrote(head: bytes) -> bool:
+    """By the title slot."""
+    return head.startswith(b'{"type":"title"')
+
+
 def decode(record: Record) -> Header | Title | Entry | Diagnostic | None:
     """One record in our words."""
     value = record.value
