@@ -15,8 +15,8 @@ ARCHIVED = ".jsonl.gz"
 def listing(roots: Sequence[Root]) -> Listing:
     """List *roots*, with one `stat` a session file.
 
-    Links below a root are not followed and hidden names are ignored. A file under two roots belongs to the first, unless
-    the host of the other one can tell by its first bytes that it is its own; only then is a file opened.
+    Links below a root are not followed and hidden names are ignored. A file under two roots belongs to the first,
+    unless the other one's host can tell by its first bytes that it is its own; only for that is a file opened.
     """
     found: dict[str, Found] = {}
     unlisted: dict[str, str] = {}
