@@ -24,7 +24,7 @@ def test_recall_prints_where_what_and_the_command_that_opens_it(pepys: Pepys, sh
     where, *_, command = found.stdout.rstrip("\n").split("\n")
     opened = pepys(*shlex.split(command)[1:])
     assert found.status == 0
-    assert "019cd2f9-93f4-7b5c-a0de-1c8845aad003" in where
+    assert "Deploy of the stock fix" in where
     assert "assistant" in where
     assert "ExecStop" in found.stdout
     assert command.startswith("pepys expand 019cd2f9-93f4-7b5c-a0de-1c8845aad003 --index ")
@@ -223,11 +223,12 @@ def test_doctor_is_content_with_a_sound_machine(pepys: Pepys, shop: Shop) -> Non
 
     found = pepys("doctor", *shop, "--json")
 
-    findings = {check["subject"]: check["finding"] for check in found.json["checks"] if check["state"] == "ok"}
+    findings = {(check["subject"], check["finding"].split(": ")[-1]) for check in found.json["checks"]}
     assert found.status == 0
-    assert "3 session(s)" in findings["pi sessions"]
-    assert "1 session(s)" in findings["omp sessions"]
-    assert "4 sessions" in findings["index"]
+    assert {check["state"] for check in found.json["checks"]} == {"ok"}
+    assert ("pi sessions", "3 session(s)") in findings
+    assert ("omp sessions", "1 session(s)") in findings
+    assert any(subject == "index" and finding.startswith("4 sessions") for subject, finding in findings)
 
 
 def test_doctor_is_content_with_an_empty_machine(pepys: Pepys) -> None:
@@ -235,6 +236,22 @@ def test_doctor_is_content_with_an_empty_machine(pepys: Pepys) -> None:
 
     assert found.status == 0
     assert "no sessions were found" in found.stdout
+
+
+def test_doctor_says_what_to_do_about_each_finding(pepys: Pepys, home: Path, tmp_path: Path) -> None:
+    write_session(home, ["sound"])
+    (file,) = (home / ".pi").rglob("*.jsonl")
+    with file.open("ab") as session:
+        session.write(b'nonsense\n\xef\xbb\xbf{"type":"label"}\n[1]\n{"type":"novelty","id":"9"}\n{"type":"mess')
+    (tmp_path / ".pepys.toml").write_text("[memory]\n", "utf-8")
+    pepys("index")
+
+    checks = pepys("doctor", "--json").json["checks"]
+
+    findings = [check for check in checks if check["state"] != "ok"]
+    assert {check["subject"] for check in findings} == {"configuration", "session files"}
+    assert len(findings) >= 5
+    assert all(check["step"] for check in findings)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="file modes are POSIX")

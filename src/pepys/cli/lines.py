@@ -38,9 +38,9 @@ def serve(args: argparse.Namespace, stream: BinaryIO, out: Output) -> int:
             if len(line) > MAX_LINE_BYTES:
                 while line and not line.endswith(b"\n"):
                     line = stream.readline(MAX_LINE_BYTES)
-                out.json({"id": None, "error": InvalidArgument("A line is over 16 MiB.").as_json()})
+                out.json({"id": None, "error": InvalidArgument("A line is over 16 MiB.").as_json()}, stream=True)
             else:
-                out.json(_answer(line, workspaces))
+                out.json(_answer(line, workspaces), stream=True)
             out.flush()
     finally:
         workspaces.close()

@@ -41,8 +41,9 @@ class Output:
         self.color = color
         self._consoles: dict[TextIO, Console] = {}
 
-    def json(self, value: object, *, indent: int | None = None) -> None:
-        """Print *value* as JSON, on one line unless it is indented."""
+    def json(self, value: object, *, stream: bool = False) -> None:
+        """Print *value* as JSON: indented on a terminal, else, and in a *stream* of several, on one line."""
+        indent = 2 if self.stdout.isatty() and not stream else None
         self.stdout.write(json_text(value, indent) + "\n")
 
     def line(self, *spans: Span | str) -> None:

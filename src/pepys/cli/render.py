@@ -19,19 +19,13 @@ Json = Mapping[str, Any]
 def hit_lines(hit: Json, query: str, *, phrase: bool, options: Sequence[str]) -> Iterator[Line]:
     """One hit: where it is, what it says with the matches marked, and the command that opens it."""
     if hit["kind"] != "entry":
-        yield (
-            Span(_name(hit), "bold"),
-            "  ",
-            Span(_time(hit.get("lastTimestamp")), "dim"),
-            f"  {hit.get('cwd') or ''}",
-        )
+        yield (Span(_time(hit.get("lastTimestamp")), "dim"), f"  {hit.get('cwd') or ''}  ", Span(_name(hit), "bold"))
         return
     yield (
-        Span(_name(hit), "bold"),
-        "  ",
         Span(_time(hit.get("timestamp")), "dim"),
-        f"  {_role(hit)}",
-        *([Span("  error", "red")] if hit.get("isError") else []),
+        f"  {_role(hit)}  ",
+        *([Span("error  ", "red")] if hit.get("isError") else []),
+        Span(_name(hit), "bold"),
     )
     snippet = hit.get("snippet") or ""
     yield marked(snippet, query, phrase=phrase) if snippet else (Span("(no text)", "dim"),)
@@ -59,14 +53,15 @@ def marked(snippet: str, query: str, *, phrase: bool) -> list[Span]:
     return [span for span in spans if span.text]
 
 
-def session_line(row: Json) -> Line:
-    """One session of a list."""
+def session_line(row: Json, *, place: bool) -> Line:
+    """One session of a list; with its project where *place* says that there may be several."""
     name = row.get("name")
     return (
         Span(_time(row.get("mtime")), "dim"),
         f"  {row.get('entryCount', 0):>5}  ",
         Span(str(row["id"]), "bold"),
-        f"  {row.get('host') or ''}  {row.get('cwd') or ''}",
+        f"  {row.get('host') or '':3}",
+        *([f"  {row.get('cwd') or '(no project)'}"] if place else []),
         *([f"  {name}"] if name else []),
         *([Span(f"  ({row['kind']})", "dim")] if row.get("kind") not in (None, "session") else []),
     )
@@ -107,13 +102,22 @@ def _matches(snippet: str, query: str, *, phrase: bool) -> Iterator[tuple[int, i
 
 
 def _name(hit: Json) -> str:
-    name = hit.get("name")
-    return f"{name} ({hit['sessionId']})" if name else str(hit["sessionId"])
+    # The command that opens the hit holds the id anyhow.
+    return str(hit.get("name") or hit["sessionId"])
 
 
 def _role(record: Json) -> str:
     role = record.get("role") or record.get("type") or "entry"
     return f"{role} {record['tool']}" if record.get("tool") else str(role)
+
+
+def size(count: float) -> str:
+    """A number of bytes for people."""
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "bytes" or count >= 100 else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
 
 
 def _time(value: object) -> str:

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     call = _call(args)
     with options.opened(args, out) as workspace:
         result = workspace.call(call.ref, call.args)
-    out.json(result, indent=2 if out.stdout.isatty() else None)
+    out.json(result)
     return page_status(result)
 
 

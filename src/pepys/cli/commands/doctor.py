@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import shlex
 import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -33,6 +34,19 @@ class Check(NamedTuple):
 
 
 _KINDS: Mapping[Kind, str] = {"session": "session(s)", "subagent": "of sub-agents", "archived": "archived"}
+
+_HARMLESS = "Nothing to do: nothing was lost."
+_DAMAGED = "All other lines are searchable. Pepys never mends session files; restore the file if you have a copy of it."
+_UNKNOWN = "All else is searchable. A newer Pepys may know it."
+_STEPS: Mapping[str, str] = {
+    # what to do about a diagnostic that loses content
+    "torn_tail": "Nothing to do: it is read when the host has finished it.",
+    "malformed_record": _DAMAGED,
+    "nul_run": _DAMAGED,
+    "record_too_large": "All other lines are searchable. Look at this one with another program.",
+    "unknown_record_type": _UNKNOWN,
+    "unknown_shape": _UNKNOWN,
+}
 
 _STYLES = {"ok": "green", "note": "yellow", "action": "bold red"}
 
@@ -97,9 +111,15 @@ def _roots(history: History) -> Iterator[Check]:
     for root in history.roots:
         kinds = [f"{counts[root.path, kind]} {words}" for kind, words in _KINDS.items() if counts[root.path, kind]]
         there = ", ".join(kinds) or ("no sessions" if Path(root.path).is_dir() else "not there")
-        yield Check(f"{root.host} sessions", "ok" if kinds else "note", f"{root.path}: {there}")
+        # A folder that a host has not made is no finding; that there is nothing anywhere is one, below.
+        yield Check(f"{root.host} sessions", "ok", f"{root.path}: {there}")
     for directory, reason in sorted(seen.unlisted.items()):
-        yield Check("sessions", "action", f"{directory} cannot be listed: {reason}", "Give yourself access to it.")
+        yield Check(
+            "sessions",
+            "action",
+            f"{directory} cannot be listed: {reason}",
+            f"Give yourself access: chmod u+rx {shlex.quote(directory)}",
+        )
     if not seen.found:
         step = "Name a folder with --sessions DIR, or see what Pepys does with `pepys demo`."
         yield Check("sessions", "note", "no sessions were found", step)
@@ -117,15 +137,19 @@ def _index(history: History) -> Iterator[Check]:
         )
         return
     if os.name == "posix" and stat.S_IMODE(directory.stat().st_mode) & 0o077:
-        yield Check("index", "action", f"{directory} is open to other users", f"chmod 700 {directory}")
+        yield Check(
+            "index", "action", f"{directory} is open to other users", f"chmod 700 {shlex.quote(str(directory))}"
+        )
     status = history.status()
     if status.trouble:
-        yield Check("index", "note", status.trouble)
+        yield Check("index", "note", f"{directory} {status.trouble}", "`pepys index` rebuilds it now.")
     else:
-        size, read = status.index_bytes / 1e6, status.source_bytes / 1e6
-        yield Check(
-            "index", "ok", f"{status.sources} sessions, {status.records} records; {size:.1f} MB for {read:.1f} MB"
-        )
+        from pepys.cli.render import size
+
+        sizes = f"{size(status.index_bytes)} for {size(status.source_bytes)} of sessions"
+        yield Check("index", "ok", f"{status.sources} sessions, {status.records} records; {sizes}")
+    if status.interrupted:
+        yield Check("index", "note", "a run was interrupted", "The next search, or `pepys index`, finishes it.")
     for code, count in sorted(status.diagnostics.items()):
         meaning = DIAGNOSTICS[code][1] if code in DIAGNOSTICS else code
-        yield Check("session files", "note", f"{meaning} ({code}, {count} times)")
+        yield Check("session files", "note", f"{meaning} ({code}, {count} times)", _STEPS.get(code, _HARMLESS))

@@ -10,9 +10,11 @@ from pepys.cli import options
 from pepys.cli.output import Output, Span
 from pepys.errors import InvalidArgument
 from pepys.model.coverage import REASONS
+from pepys.model.source import DIAGNOSTICS
 
 if TYPE_CHECKING:
     from pepys.index.refreshed import Refreshed
+    from pepys.index.status import Status
 
 WATCH_INTERVAL_S = 2.0
 
@@ -36,12 +38,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
     with options.opened(args, out) as workspace:
         history = workspace.history
         if args.what == "status":
-            status = history.status().as_json()
+            status = history.status()
             if out.as_json:
-                out.json(status)
+                out.json(status.as_json())
             else:
-                for name, value in status.items():
-                    out.line(Span(f"{name}: ", "bold"), _words(value))
+                _describe(status, out)
         elif args.what == "delete":
             deleted = history.delete()
             if out.as_json:
@@ -49,16 +50,38 @@ def run(args: argparse.Namespace, out: Output) -> int:
             else:
                 out.note("The index is deleted; the next search builds it again." if deleted else "There is no index.")
         else:
-            _show(history.refresh(rebuild=args.rebuild), out)
+            _show(history.refresh(rebuild=args.rebuild), out, stream=args.watch)
             while args.watch:
                 time.sleep(WATCH_INTERVAL_S)
                 refreshed = history.refresh()
                 if refreshed.new or refreshed.grown or refreshed.rebuilt or refreshed.removed:
-                    _show(refreshed, out)
+                    _show(refreshed, out, stream=True)
     return 0
 
 
-def _show(refreshed: Refreshed, out: Output) -> None:
+def _describe(status: Status, out: Output) -> None:
+    from pepys.cli.render import size
+
+    if not status.exists:
+        out.line(f"There is no index in {status.directory} yet; the first search, or `pepys index`, builds it.")
+        return
+    out.line(Span("directory  ", "bold"), status.directory)
+    if status.trouble:
+        out.line(Span("trouble    ", "bold red"), status.trouble)
+    else:
+        out.line(Span("sessions   ", "bold"), f"{status.sources}, with {status.records} records")
+        out.line(Span("read       ", "bold"), size(status.source_bytes))
+    out.line(Span("size       ", "bold"), size(status.index_bytes))
+    if status.interrupted:
+        out.line(Span("note       ", "yellow"), "a run was interrupted; the next one finishes it")
+    for code, count in sorted(status.diagnostics.items()):
+        meaning = DIAGNOSTICS[code][1] if code in DIAGNOSTICS else code
+        out.line(Span("note       ", "yellow"), f"{meaning} ({code}, {count} times)")
+
+
+def _show(refreshed: Refreshed, out: Output, *, stream: bool) -> None:
+    from pepys.cli.render import size
+
     counts = {name: getattr(refreshed, name) for name in ("new", "grown", "rebuilt", "removed")}
     counts["failed"] = len(refreshed.failed)
     if out.as_json:
@@ -71,21 +94,13 @@ def _show(refreshed: Refreshed, out: Output) -> None:
                 "bytesRead": refreshed.bytes_read,
                 "seconds": round(refreshed.seconds, 3),
                 "reasons": list(refreshed.reasons),
-            }
+            },
+            stream=stream,
         )
     else:
         done = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing changed"
-        out.line(
-            f"{refreshed.sources} sessions: {done} ({refreshed.bytes_read / 1e6:.1f} MB in {refreshed.seconds:.1f} s)"
-        )
+        effort = f" ({size(refreshed.bytes_read)} in {refreshed.seconds:.1f} s)" if refreshed.bytes_read else ""
+        out.line(f"{refreshed.sources} sessions: {done}{effort}")
         for path, reason in refreshed.failed.items():
             out.note(f"{path}: {REASONS[reason][1] if reason in REASONS else reason}")
     out.flush()
-
-
-def _words(value: object) -> str:
-    if isinstance(value, (dict, list)):
-        from pepys.cli.output import json_text
-
-        return json_text(value)
-    return str(value)

@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Print one line a session: time of its last change, entries, id, host, project, name."""
+    """Print one line a session: time of its last change, entries, id, host, project if there may be several, name."""
     from pepys.cli import render
     from pepys.cli.exits import error_of, page_status
 
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         raise error_of(error)
     rows = page["sessions"]
     for row in rows if isinstance(rows, list) else ():
-        out.line(*render.session_line(row))
+        out.line(*render.session_line(row, place=args.scope != "project"))
     if not rows:
         out.note("No sessions.")
         if args.scope == "project":
