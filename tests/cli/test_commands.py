@@ -129,6 +129,8 @@ def test_a_long_record_is_printed_whole(pepys: Pepys, home: Path, tmp_path: Path
         (["recall", "x", "--since", "soon"], "invalid_argument", 2),
         (["recall", "x", "--scope", "session:nowhere"], "session_not_found", 4),
         (["recall", "--nonsense"], "invalid_argument", 2),
+        (["recall", "x", "--sessions", "missing"], "invalid_argument", 2),
+        (["sessions", "--agent-dir", "missing"], "invalid_argument", 2),
         (["call", "memory.recal", "{}"], "unknown_action", 2),
         (["call", "memory.recall", "[]"], "invalid_argument", 2),
         (["call", "memory.recall", '{"since": NaN}'], "invalid_argument", 2),

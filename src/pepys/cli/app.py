@@ -44,6 +44,8 @@ def run(arguments: Sequence[str]) -> int:
         out.error(error)
         return error.exit_status
     except KeyboardInterrupt:
+        if sys.stderr.isatty():
+            out.note()  # the terminal has just echoed ^C
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has seen enough. Python would complain once more when it flushes stdout at exit.

@@ -152,13 +152,19 @@ def keywords(args: argparse.Namespace, env: Mapping[str, str]) -> dict[str, Any]
     def path(text: str | None) -> Path | None:
         return None if text is None else paths.expand(text, os.environ, cwd)
 
+    def folder(option: str, text: str) -> Path:
+        # A mistyped folder must not look like one without hits.
+        if (expanded := paths.expand(text, os.environ, cwd)).is_dir():
+            return expanded
+        raise InvalidArgument(f"{option}: there is no folder {expanded}.")
+
     # Pi tells the commands that its tools run which session they belong to (decisions 35).
     told = env if args.session_file is None else {}
     return {
         "host": args.host,
         "cwd": cwd if args.cwd is None else Path(args.cwd).expanduser().resolve(),  # hosts store it resolved
-        "agent_dir": path(args.agent_dir),
-        "session_dirs": tuple(paths.expand(text, os.environ, cwd) for text in args.sessions),
+        "agent_dir": None if args.agent_dir is None else folder("--agent-dir", args.agent_dir),
+        "session_dirs": tuple(folder("--sessions", text) for text in args.sessions),
         "index_dir": path(args.index_dir),
         "session_file": path(args.session_file or told.get("PI_SESSION_FILE") or None),
         "current_session_id": told.get("PI_SESSION_ID") or None,

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from pepys.cli.output import Output
     from pepys.model.context import Progress
 
+TEXT_WIDTH = 62
+"""Columns that all the words and numbers take; a narrower terminal gets fewer of them."""
+
 
 @contextmanager
 def shown(out: Output) -> Iterator[Callable[[Progress], None] | None]:
@@ -48,18 +51,16 @@ class _Bar:
     def _start(self) -> Bar:
         # Most calls index nothing, and then rich is never imported.
         from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, DownloadColumn, ProgressColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
-        bar = Bar(
-            TextColumn("Indexing"),
-            BarColumn(),
-            DownloadColumn(),
-            TextColumn("{task.fields[sources]} sessions"),
-            TimeRemainingColumn(),
-            console=Console(file=self.out.stderr, no_color=not self.out.color),
-            transient=True,
-        )
+        console = Console(file=self.out.stderr, no_color=not self.out.color)
+        columns: list[ProgressColumn] = [TextColumn("Indexing"), DownloadColumn(), TimeRemainingColumn()]
+        # A line that is full would be wrapped by the ^C that a terminal echoes, and then not be erased.
+        if (room := console.width - TEXT_WIDTH) > 0:
+            columns[1:1] = [BarColumn(bar_width=min(room, 40))]
+            columns[3:3] = [TextColumn("{task.fields[sources]} sessions")]
+        bar = Bar(*columns, console=console, transient=True)
         bar.add_task("", total=None, sources="")
         bar.start()
         return bar

@@ -79,6 +79,14 @@ def entry_lines(entry: Json) -> Iterator[Line]:
     yield (entry.get("text") or Span("(no text)", "dim"),)
 
 
+def no_sessions_lines(scope: object, coverage: Json) -> Iterator[Line]:
+    """What to try when nothing was found in *scope*."""
+    if scope == "project":
+        yield (Span("Only sessions of this project were looked at; --scope global takes all.", "dim"),)
+    elif not coverage.get("eligibleSessions"):
+        yield (Span("There are no sessions at all; `pepys doctor` says where they were looked for.", "dim"),)
+
+
 def coverage_lines(coverage: Json) -> Iterator[Line]:
     """What an answer did not look at; nothing when it is complete and nothing was left out."""
     for reason in coverage.get("reasons", ()):

@@ -98,6 +98,9 @@ def _show(refreshed: Refreshed, out: Output, *, stream: bool) -> None:
             stream=stream,
         )
     else:
+        if not refreshed.sources and not any(counts.values()):
+            out.note("No sessions were found; `pepys doctor` says where they were looked for.")
+            return
         done = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing changed"
         effort = f" ({size(refreshed.bytes_read)} in {refreshed.seconds:.1f} s)" if refreshed.bytes_read else ""
         out.line(f"{refreshed.sources} sessions: {done}{effort}")

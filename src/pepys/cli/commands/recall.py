@@ -104,8 +104,8 @@ def _conclude(page: Mapping[str, Any], request: Mapping[str, object], out: Outpu
     offset = int(str(request.get("offset", 0)))
     if not shown:
         out.note("No hits." if not total else f"No hits past the {total}th.")
-        if request.get("scope") == "project" and not total:
-            out.note(Span("Only sessions of this project were searched; --scope global searches all.", "dim"))
+        for line in () if total else render.no_sessions_lines(request.get("scope"), page["coverage"]):
+            out.note(*line)
     elif page.get("next"):
         out.note()
         out.note(Span(f"{offset + 1} to {offset + shown} of {total} hits; more with --offset {offset + shown}", "dim"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from pepys.cli import options
-from pepys.cli.output import Output, Span
+from pepys.cli.output import Output
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +32,12 @@ def run(args: argparse.Namespace, out: Output) -> int:
     rows = page["sessions"]
     for row in rows if isinstance(rows, list) else ():
         out.line(*render.session_line(row, place=args.scope != "project"))
+    coverage = page.get("coverage")
+    coverage = coverage if isinstance(coverage, dict) else {}
     if not rows:
         out.note("No sessions.")
-        if args.scope == "project":
-            out.note(Span("Only this project was looked at; --scope global lists all.", "dim"))
-    if isinstance(coverage := page.get("coverage"), dict):
-        for line in render.coverage_lines(coverage):
+        for line in render.no_sessions_lines(args.scope, coverage):
             out.note(*line)
+    for line in render.coverage_lines(coverage):
+        out.note(*line)
     return 0
