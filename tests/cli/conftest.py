@@ -60,8 +60,6 @@ def pepys(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixt
         umask = os.umask(0o022)
         try:
             status = main(arguments)
-        except SystemExit as leave:  # --help
-            status = int(leave.code or 0)
         finally:
             os.umask(umask)
         return Run(status, *capfd.readouterr())

@@ -268,6 +268,16 @@ def test_doctor_wants_an_index_that_others_can_read_closed(pepys: Pepys, shop: S
     assert f"chmod 700 {directory}" in found.stdout
 
 
+def test_doctor_wants_another_directory_where_none_can_be_made(pepys: Pepys, shop: Shop, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    found = pepys("doctor", *shop, "--index-dir", "file")
+
+    assert found.status == 1
+    assert f"nothing can be written to {tmp_path / 'file'}" in found.stdout
+    assert "--index-dir" in found.stdout
+
+
 def test_doctor_names_a_configuration_that_cannot_be_used(pepys: Pepys, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PEPYS_MEMORY_HOT_SESSIONS", "50")
 
@@ -353,9 +363,10 @@ def test_the_samples_hold_no_damage(pepys: Pepys, shop: Shop) -> None:
     assert status["diagnostics"] == {}
 
 
-def test_a_reader_that_leaves_early_is_no_error(shop: Shop, home: Path) -> None:
+@pytest.mark.parametrize("command", [f"recall --cwd {samples.PROJECT} --limit 50 --all", "--help", "--version"])
+def test_a_reader_that_leaves_early_is_no_error(command: str, shop: Shop, home: Path) -> None:
     # Through a real pipe: only there does writing fail.
-    program = f"{shlex.quote(sys.executable)} -m pepys recall --cwd {samples.PROJECT} --limit 50 --all"
+    program = f"{shlex.quote(sys.executable)} -m pepys {command}"
     done = subprocess.run(
         ["bash", "-c", f"{program} | true; echo ${{PIPESTATUS[0]}}"],
         capture_output=True,

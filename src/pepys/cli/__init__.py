@@ -12,7 +12,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments in (["--version"], ["-V"]):
         from pepys import __version__
 
-        print(f"pepys {__version__}")
+        try:
+            print(f"pepys {__version__}", flush=True)
+        except BrokenPipeError:
+            from pepys.cli.app import abandon_stdout
+
+            abandon_stdout()
         return 0
     import gc
 

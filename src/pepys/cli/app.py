@@ -48,8 +48,7 @@ def run(arguments: Sequence[str]) -> int:
             out.note()  # the terminal has just echoed ^C
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has seen enough. Python would complain once more when it flushes stdout at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        abandon_stdout()
         return 0
     except Exception as error:
         # A defect of ours: the traceback is for the report, the one shape of errors for the program that called.
@@ -60,8 +59,17 @@ def run(arguments: Sequence[str]) -> int:
         return INTERNAL_ERROR
 
 
+def abandon_stdout() -> None:
+    """Let what is still to be written go nowhere: the reader has seen enough, and Python flushes once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _command(arguments: Sequence[str], out: Output) -> int:
-    args = options.parser(COMMANDS, arguments).parse_args(arguments or ["--help"], options.defaults())
+    try:
+        args = options.parser(COMMANDS, arguments).parse_args(arguments or ["--help"], options.defaults())
+    except SystemExit as leave:  # --help and --version
+        out.flush()
+        return int(leave.code or 0)
     out.as_json = args.json or args.command == "call"
     out.color = not (args.no_color or os.environ.get("NO_COLOR"))
     status: int = options.command(args.command).run(args, out)

@@ -10,7 +10,7 @@ from typing import Any
 from pepys.cli.dates import local
 from pepys.cli.output import MATCH, Span
 from pepys.model.coverage import REASONS
-from pepys.text import query_terms, token_spans
+from pepys.text import printable, query_terms, token_spans
 
 Line = Sequence[Span | str]
 Json = Mapping[str, Any]
@@ -34,9 +34,13 @@ def hit_lines(hit: Json, query: str, *, phrase: bool, options: Sequence[str]) ->
 
 def open_command(hit: Json, options: Sequence[str]) -> str:
     """The command that shows the full record of an entry hit, quoted for a shell."""
-    session = hit.get("file") or hit["sessionId"]
-    words = ["pepys", "expand", str(session), "--index", str(hit["index"])]
-    if hit.get("follow", {}).get("args", {}).get("branches") == "all":
+    args = hit.get("follow", {}).get("args", {})
+    session = str(hit.get("file") or hit["sessionId"])
+    if session.startswith("-") or printable(session) != session:
+        # Such an id could not be pasted as it is shown.
+        session = str(args.get("session", session))
+    words = ["pepys", "expand", session, "--index", str(hit["index"])]
+    if args.get("branches") == "all":
         words.append("--all")
     return shlex.join([*words, *options])
 

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Print what was found; 1 when something needs the user."""
     checks = [*_versions(), *_configuration(args)]
     if any(check.state == "action" for check in checks):
-        checks.append(Check("sessions", "note", "not looked at while configuration cannot be used"))
+        checks.append(Check("sessions", "note", "not looked at", "First mend the configuration."))
     else:
         with options.opened(args, out) as workspace:
             checks += [*_roots(workspace.history), *_index(workspace.history)]
@@ -92,9 +92,8 @@ def _configuration(args: argparse.Namespace) -> Iterator[Check]:
     try:
         resolved = config.load(os.environ, keywords["cwd"], trusted=keywords["trusted"])
     except PepysError as error:
-        yield Check(
-            "configuration", "action", error.message, error.hint or "Mend it; `pepys config list` shows the keys."
-        )
+        step = error.hint or f"Mend what is named there. The keys are {', '.join(config.KEYS)}."
+        yield Check("configuration", "action", error.message, step)
         return
     changed = ", ".join(f"{name} ({origin})" for name, origin in resolved.origins.items())
     yield Check("configuration", "ok", changed or "every key has its default")
@@ -128,9 +127,10 @@ def _roots(history: History) -> Iterator[Check]:
 def _index(history: History) -> Iterator[Check]:
     directory = Path(history.directory)
     place = next(path for path in (directory, *directory.parents) if path.exists())
-    if not os.access(place, os.W_OK):
+    if refusal := _refusal(place):
         step = "Choose another directory with --index-dir or memory.indexDir; until then answers come by scanning."
-        yield Check("index", "action", f"{place} is not writable", step)
+        yield Check("index", "action", f"nothing can be written to {place}: {refusal}", step)
+        return
     if not directory.is_dir():
         yield Check(
             "index", "note", f"{directory} does not exist yet", "The first search, or `pepys index`, builds it."
@@ -153,3 +153,14 @@ def _index(history: History) -> Iterator[Check]:
     for code, count in sorted(status.diagnostics.items()):
         meaning = DIAGNOSTICS[code][1] if code in DIAGNOSTICS else code
         yield Check("session files", "note", f"{meaning} ({code}, {count} times)", _STEPS.get(code, _HARMLESS))
+
+
+def _refusal(directory: Path) -> str | None:
+    """Why a file cannot be written to *directory*; permissions alone do not tell."""
+    from tempfile import TemporaryFile
+
+    try:
+        with TemporaryFile(dir=directory):
+            return None
+    except OSError as error:
+        return error.strerror or str(error)
