@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pepys import actions, config
 from pepys.actions.base import Parts
-from pepys.errors import InvalidArgument
+from pepys.errors import InvalidArgument, UnknownAction
 from pepys.hosts import HOSTS
 from pepys.hosts.base import Surroundings, surroundings
 from pepys.index.document import Policy
@@ -91,7 +91,7 @@ class Workspace:
         self.history = _history(context)
         self.memory = Provider(self, "memory")
 
-    def call(self, ref: str | Mapping[str, Any], args: Mapping[str, object] | None = None) -> dict[str, object]:
+    def call(self, ref: str | Mapping[str, Any], args: Mapping[str, object] | None = None) -> dict[str, Any]:
         """Run an action by its ref and arguments, or by a call token such as a hit's `follow`.
 
         Raises:
@@ -120,11 +120,15 @@ class Provider:
     def __init__(self, workspace: Workspace, name: str) -> None:
         self._workspace, self._name = workspace, name
 
-    def __getattr__(self, action: str) -> Callable[..., dict[str, object]]:
+    def __getattr__(self, action: str) -> Callable[..., dict[str, Any]]:
         ref = f"{self._name}.{action}"
-        actions.find(ref)
+        try:
+            actions.find(ref)
+        except UnknownAction as error:
+            # What asks whether there is such an attribute expects this.
+            raise AttributeError(f"{error.message} {error.hint}") from error
 
-        def call(**args: object) -> dict[str, object]:
+        def call(**args: object) -> dict[str, Any]:
             return self._workspace.call(ref, args)
 
         return call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,8 @@ from pepys import config
 from pepys.cli import options
 from pepys.cli.app import COMMANDS
 from pepys.cli.exits import error_classes
+from pepys.model.coverage import REASONS
+from pepys.model.source import DIAGNOSTICS
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 
@@ -72,6 +74,18 @@ def test_every_error_is_described_with_its_status() -> None:
     described = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", page("errors.md"), flags=re.MULTILINE))
 
     assert described == {cls.code: str(cls.exit_status) for cls in error_classes()}
+
+
+@pytest.mark.parametrize("table", [REASONS, DIAGNOSTICS], ids=["reasons", "diagnostics"])
+def test_every_reason_is_described_in_the_words_of_its_table(table: Mapping[str, tuple[bool, str]]) -> None:
+    heading = "## Reasons" if table is REASONS else "## Diagnostics"
+    (section,) = (
+        part for part in re.split(r"^(?=## )", page("errors.md"), flags=re.MULTILINE) if part.startswith(heading)
+    )
+
+    described = re.findall(r"^\| `(\w+)` \| (yes|no) \| (.*) \|$", section, flags=re.MULTILINE)
+
+    assert described == [(code, "yes" if grave else "no", meaning) for code, (grave, meaning) in table.items()]
 
 
 @pytest.mark.parametrize("key", config.KEYS.values(), ids=lambda key: key.name)

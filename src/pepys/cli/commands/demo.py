@@ -52,7 +52,7 @@ def _tell(shop: Workspace, out: Output) -> None:
     )
 
     _title(out, "Every hit carries a call that opens it, bound to the file it came from")
-    hit = shop.call("memory.recall", {"query": "ExecStop", "scope": "project"})["hits"][0]  # type: ignore[index]
+    hit = shop.call("memory.recall", {"query": "ExecStop", "scope": "project"})["hits"][0]
     token = hit["follow"]
     out.line(Span(f"$ pepys call - <<< {shlex.quote(json.dumps(token))}", "dim"))
     _expand(shop.call(token["ref"], token["args"]), out)

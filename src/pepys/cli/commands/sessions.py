@@ -27,13 +27,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if out.as_json:
         out.json(page)
         return page_status(page)
-    if isinstance(error := page.get("error"), dict):
-        raise error_of(error)
-    rows = page["sessions"]
-    for row in rows if isinstance(rows, list) else ():
+    if page.get("error"):
+        raise error_of(page["error"])
+    rows, coverage = page["sessions"], page["coverage"]
+    for row in rows:
         out.line(*render.session_line(row, place=args.scope != "project"))
-    coverage = page.get("coverage")
-    coverage = coverage if isinstance(coverage, dict) else {}
     if not rows:
         out.note("No sessions.")
         for line in render.no_sessions_lines(args.scope, coverage):
