@@ -9,9 +9,8 @@ import random
 import shutil
 import sqlite3
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -159,16 +158,18 @@ def _pair(corpus: Corpus, index: Path) -> tuple[float, float]:
 def _append(corpus: Corpus, index: Path, times: int) -> dict[str, Any]:
     """Append an entry to some session and recall it in a fresh process; the sessions are put back afterwards."""
     draw = random.Random(f"append {corpus.shape.seed}")
-    seconds, found, words = [], 0, []
-    for number, path in enumerate(draw.sample(corpus.paths(), min(times, corpus.shape.files))):
-        words.append(f"appended_{number}_{draw.getrandbits(40):010x}")
-        with _appended(Path(path), words[-1]):
-            started = time.perf_counter()
-            outcome = run(_recalling(corpus, index, words[-1]))
-            seconds.append(time.perf_counter() - started)
+    paths = draw.sample(corpus.paths(), min(times, corpus.shape.files))
+    words = [f"appended_{number}_{draw.getrandbits(40):010x}" for number in range(len(paths))]
+    seconds, found = [], 0
+    # All are put back at the end: each time at once, the next recall would have to index that session anew.
+    with ExitStack() as appended:
+        for path, word in zip(paths, words, strict=True):
+            appended.enter_context(_appended(Path(path), word))
+            outcome = run(_recalling(corpus, index, word))
+            seconds.append(outcome.wall_s)
             found += outcome.value["total"]
-    where: dict[str, Any] = {"agent_dir": str(corpus.directory), "index_dir": str(index)}
-    return {**spread(seconds), "found": found, "left_behind": probe("totals", words=words, **where).value}
+    left = probe("totals", words=words, agent_dir=str(corpus.directory), index_dir=str(index)).value
+    return {**spread(seconds), "found": found, "left_behind": left}
 
 
 @contextmanager
