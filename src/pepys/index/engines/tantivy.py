@@ -77,7 +77,8 @@ class TantivyEngine:
     def remove(self, generations: Iterable[int]) -> None:
         """See `Engine`."""
         for generation in generations:
-            self._writing().delete_documents_by_term("generation", generation)
+            # Not by term: that takes the number for a signed one, finds nothing in an unsigned field, and says nothing.
+            self._writing().delete_documents_by_query(_Q.term_query(self._schema, "generation", generation))
 
     def commit(self) -> None:
         """See `Engine`."""
