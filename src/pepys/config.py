@@ -52,8 +52,7 @@ class Index:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """The resolved values.
 
     Attributes:

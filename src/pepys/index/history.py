@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -341,6 +340,8 @@ class History:
 
     def _wipe(self) -> None:
         """Remove everything but the lock, which other processes may be waiting on."""
+        import shutil
+
         self.close()
         for name in os.listdir(self.directory):
             if name != "lock":
