@@ -19,10 +19,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             abandon_stdout()
         return 0
+    if argv is not None:
+        from pepys.cli import app
+
+        return app.run(arguments)
+    # The process is ours alone, makes many objects, and ends soon. Looking for garbage all the time, and through
+    # everything once more at the end, would take a sixth of the time of a search.
     import gc
 
-    # Starting up makes many objects and little garbage: looking for some after every 700 takes a twelfth of a search.
     gc.set_threshold(50_000)
     from pepys.cli import app
 
-    return app.run(arguments)
+    status = app.run(arguments)
+    gc.freeze()
+    return status
