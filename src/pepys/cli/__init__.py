@@ -19,17 +19,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             abandon_stdout()
         return 0
-    if argv is not None:
-        from pepys.cli import app
-
-        return app.run(arguments)
-    # The process is ours alone, makes many objects, and ends soon. Looking for garbage all the time, and through
-    # everything once more at the end, would take a sixth of the time of a search.
     import gc
 
-    gc.set_threshold(50_000)
+    ours = argv is None
+    if ours:
+        # This process makes many objects and ends soon. Looking for garbage all the time, and through everything
+        # once more at the end, would take a sixth of the time of a search.
+        gc.set_threshold(50_000)
     from pepys.cli import app
 
     status = app.run(arguments)
-    gc.freeze()
+    if ours:
+        gc.freeze()
     return status
