@@ -233,6 +233,16 @@ def test_doctor_is_content_with_a_sound_machine(pepys: Pepys, shop: Shop) -> Non
     assert any(subject == "index" and finding.startswith("4 sessions") for subject, finding in findings)
 
 
+def test_doctor_counts_a_session_of_a_shared_folder_once(pepys: Pepys, home: Path, tmp_path: Path) -> None:
+    write_session(home, ["sound"])
+    (home / ".pi" / "agent" / "sessions").rename(tmp_path / "shared")
+
+    checks = pepys("doctor", "--sessions", "shared", "--json").json["checks"]
+
+    counted = [check["finding"] for check in checks if "1 session(s)" in check["finding"]]
+    assert counted == [f"{tmp_path / 'shared'}: 1 session(s)"]
+
+
 def test_doctor_is_content_with_an_empty_machine(pepys: Pepys) -> None:
     found = pepys("doctor")
 

@@ -106,9 +106,10 @@ def _roots(history: History) -> Iterator[Check]:
     from pepys.hosts.discovery import listing
 
     seen = listing(history.roots)
-    counts = Counter((found.root, found.kind) for found in seen.found.values())
+    counts = Counter((found.root, found.host, found.kind) for found in seen.found.values())
     for root in history.roots:
-        kinds = [f"{counts[root.path, kind]} {words}" for kind, words in _KINDS.items() if counts[root.path, kind]]
+        found = {words: counts[root.path, root.host, kind] for kind, words in _KINDS.items()}
+        kinds = [f"{count} {words}" for words, count in found.items() if count]
         there = ", ".join(kinds) or ("no sessions" if Path(root.path).is_dir() else "not there")
         # A folder that a host has not made is no finding; that there is nothing anywhere is one, below.
         yield Check(f"{root.host} sessions", "ok", f"{root.path}: {there}")
