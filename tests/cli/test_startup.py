@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+
+from tests.cli.conftest import Pepys
 
 
 def loaded_by(code: str) -> set[str]:
@@ -39,3 +42,17 @@ print()
 
     assert "pepys.cli.commands.recall" in loaded
     assert not loaded & {"tantivy", "sqlite3", "msgspec", "rich", "shtab", "pepys.workspace", "pepys.index"}
+
+
+def test_a_search_over_an_index_that_is_up_to_date_loads_nothing_that_writes(
+    shop: tuple[str, ...], pepys: Pepys
+) -> None:
+    pepys("index", *shop)
+    time.sleep(0.1)  # stamps of sessions just written prove nothing
+    pepys("index", *shop)
+
+    loaded = loaded_by(f"from pepys.cli import main; main({['recall', 'stock', *shop]!r}); print()")
+
+    assert {"pepys.recall.search", "tantivy"} <= loaded
+    assert not loaded & {"pepys.index.apply", "pepys.index.overlay", "rich", "shtab", "msgspec"}
+    assert not loaded & {"difflib", "tomllib", "tempfile", "shutil", "importlib.metadata", "subprocess", "logging"}
