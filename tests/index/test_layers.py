@@ -79,8 +79,11 @@ def test_a_row_of_a_table_knows_no_other_row(folder: str, shared: set[str]) -> N
     dotted = "pepys." + folder.replace("/", ".") + "."
 
     neighbours = {
-        row: {name.removeprefix(dotted).split(".")[0] for name in imported(SOURCE / folder / f"{row}.py")
-              if name.startswith(dotted)}
+        row: {
+            name.removeprefix(dotted).split(".")[0]
+            for name in imported(SOURCE / folder / f"{row}.py")
+            if name.startswith(dotted)
+        }
         for row in table
     }
 

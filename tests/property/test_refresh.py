@@ -150,7 +150,9 @@ class Histories(RuleBasedStateMachine):
             append(path, line[cut:])
 
     @precondition(lambda self: self.files())
-    @rule(data=st.data(), damage=st.sampled_from((b"\0" * 9 + b"\n", b"{broken\n", b"[]\n", b'{"type":"new"}\n', b"\n")))
+    @rule(
+        data=st.data(), damage=st.sampled_from((b"\0" * 9 + b"\n", b"{broken\n", b"[]\n", b'{"type":"new"}\n', b"\n"))
+    )
     def is_damaged(self, data: Any, damage: bytes) -> None:
         append(self.chosen(data), damage)
 
@@ -217,9 +219,7 @@ class Histories(RuleBasedStateMachine):
 
     def compare_records(self, fresh: Workspace, scanning: Workspace, branches: str) -> None:
         everywhere = (self.refreshed, fresh, scanning)
-        sessions = [
-            answer(workspace, "memory.sessions", scope="global", branches=branches) for workspace in everywhere
-        ]
+        sessions = [answer(workspace, "memory.sessions", scope="global", branches=branches) for workspace in everywhere]
         for page in sessions:
             assert isinstance(page, dict)
             page["coverage"] = coverage(page)
