@@ -52,7 +52,8 @@ class Index:
     )
 
 
-class Config(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Config:
     """The resolved values.
 
     Attributes:

@@ -95,12 +95,12 @@ def aged(*paths: Path) -> None:
 def recall(workspace: Workspace, **request: object) -> dict[str, Any]:
     """All pages of one request, as one."""
     page = workspace.call("memory.recall", {"scope": "global", "pageSize": 50, **request})
-    hits = list(page["hits"])  # type: ignore[call-overload]
+    hits = list(page["hits"])
     following = page.get("next")
     while following:
-        more = workspace.call(following)  # type: ignore[arg-type]
+        more = workspace.call(following)
         assert more["hits"], "a page that promises more gives more"
-        hits += more["hits"]  # type: ignore[operator]
+        hits += more["hits"]
         following = more.get("next")
     return {**page, "hits": hits}
 

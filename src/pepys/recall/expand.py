@@ -216,8 +216,7 @@ class _Expansion:
             following = replace(
                 following, indices=request.indices, entry_ids=request.entry_ids, entry_range=request.entry_range
             )
-        token = envelope.call("memory.expand", following)
-        return token
+        return envelope.call("memory.expand", following)
 
 
 def _shrunk(
