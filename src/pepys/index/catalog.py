@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import Any
 
@@ -18,6 +18,7 @@ from pepys.model.source import Stamp
 SCHEMA = 1
 
 _BUSY_MS = 10_000
+_MANY = 400  # SQL parameters in one statement
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -66,7 +67,10 @@ class Catalog:
             sqlite3.Error: It cannot be opened, or is not a catalog of this version.
         """
         if writable:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            # Only if there is none: closing any other handle of the file would give up the locks that SQLite holds in
+            # this process, and another process would then take the last reader away from under it.
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         self._db = sqlite3.connect(
             f"file:{_quoted(path)}?mode={'rw' if writable else 'ro'}",
             uri=True,
@@ -144,18 +148,27 @@ class Catalog:
             )
         )
 
-    def exceptions(self, generation: int, end: int) -> list[Exceptional]:
-        """The rows that are inactive or our own, in source order, before entry position *end*."""
-        return list(
-            map(
-                Exceptional._make,
-                self._db.execute(
-                    "SELECT position, child, record, active, own FROM entries"
-                    " WHERE (active = 0 OR own = 1) AND generation = ? AND position < ? ORDER BY position, child",
-                    (generation, end),
-                ),
+    def exceptions(self, ends: Mapping[int, int]) -> dict[int, list[Exceptional]]:
+        """The rows that are inactive or our own, in source order.
+
+        Args:
+            ends: Generation -> the entry position before which rows count.
+        """
+        found: dict[int, list[Exceptional]] = {generation: [] for generation in ends}
+        generations = sorted(ends)
+        for start in range(0, len(generations), _MANY):
+            some = generations[start : start + _MANY]
+            rows = self._db.execute(
+                "SELECT generation, position, child, record, active, own FROM entries"  # noqa: S608
+                f" WHERE (active = 0 OR own = 1) AND generation IN ({','.join('?' * len(some))})"
+                " ORDER BY generation, position, child",
+                some,
             )
-        )
+            for generation, *columns in rows:
+                row = Exceptional._make(columns)
+                if row.position < ends[generation]:
+                    found[generation].append(row)
+        return found
 
     # Writing: only by the holder of the index lock
 

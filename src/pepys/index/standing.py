@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pepys.index.document import Place
@@ -73,7 +73,7 @@ class Standings:
         *,
         own: bool,
         rows: Callable[[Source], Iterable[Row]],
-        exceptions: Callable[[Source], Iterable[Exceptional]],
+        exceptions: Callable[[Sequence[Source]], Mapping[int, Iterable[Exceptional]]],
         volatile: Container[int],
         known: Known,
     ) -> None:
@@ -82,7 +82,7 @@ class Standings:
         Args:
             sources: By generation.
             rows: All rows of a source.
-            exceptions: Its exceptional rows.
+            exceptions: The exceptional rows of some sources, by generation.
             volatile: Generations of which more was read than is committed.
             known: Standings of committed readings that still hold, to be added to.
         """
@@ -98,17 +98,36 @@ class Standings:
         special = self._special.get(generation)
         if special is not None:
             return special
-        source, kept = self.sources[generation], self._known
-        if self._branches == "active" and source.path in self._live:
-            self._special[generation] = self._on_live_branch(source, self._live[source.path])
-            return self._special[generation]
-        if generation in self._volatile:
-            kept = self._new
-        key = (generation, self._branches, self._own)
-        if key not in kept:
-            exceptions = () if source.plain else self._exceptions(source)
-            kept[key] = _standing(source, exceptions, self._branches, own=self._own)
-        return kept[key]
+        self.prepare([generation])
+        return self._special.get(generation) or self._kept(generation)[self._key(generation)]
+
+    def prepare(self, generations: Iterable[int]) -> None:
+        """Work out the standings of several sources at once."""
+        needed = []
+        for generation in generations:
+            source = self.sources[generation]
+            if generation in self._special or self._key(generation) in self._kept(generation):
+                continue
+            if self._branches == "active" and source.path in self._live:
+                self._special[generation] = self._on_live_branch(source, self._live[source.path])
+            elif source.plain:
+                self._keep(source, ())
+            else:
+                needed.append(source)
+        if needed:
+            exceptions = self._exceptions(needed)
+            for source in needed:
+                self._keep(source, exceptions[source.generation])
+
+    def _keep(self, source: Source, exceptions: Iterable[Exceptional]) -> None:
+        standing = _standing(source, exceptions, self._branches, own=self._own)
+        self._kept(source.generation)[self._key(source.generation)] = standing
+
+    def _kept(self, generation: int) -> Known:
+        return self._new if generation in self._volatile else self._known
+
+    def _key(self, generation: int) -> tuple[int, Branches, bool]:
+        return generation, self._branches, self._own
 
     def hide(self, generation: int, rows: Iterable[Row]) -> None:
         """Let *rows* of a source not be found, in these standings only."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from pepys.index.catalog import Catalog
 from pepys.index.document import GENERATION_SHIFT, Document, Place, unpacked
@@ -42,6 +43,14 @@ class Overlay:
         self.failed: dict[str, str] = {}
 
 
+class _Match(NamedTuple):
+    """A hit on its way to being ordered."""
+
+    score: float
+    time: int | None
+    place: int  # packed
+
+
 class View:
     """Sources as they are now, and where their words are."""
 
@@ -69,6 +78,7 @@ class View:
         self._garbage = garbage
         self._known_standings = known_standings
         self._committed = {source.generation: source for source in known.values()}
+        self._growing = {source.generation for source in known.values() if source.appending}
         self.sources: Mapping[str, Source] = {
             path: overlay.sources.get(path) or known[path]
             for path in seen.found
@@ -123,11 +133,14 @@ class View:
             known=self._known_standings,
         )
 
-    def _exceptions(self, source: Source) -> Iterable[Exceptional]:
-        """The rows of a source that are inactive or our own, in source order."""
-        if source.generation in self._overlay.rows or self._catalog is None:
-            return exceptional(self.rows(source))
-        return self._catalog.exceptions(source.generation, source.entries)
+    def _exceptions(self, sources: Sequence[Source]) -> Mapping[int, Iterable[Exceptional]]:
+        """The rows of some sources that are inactive or our own, in source order."""
+        new = [source for source in sources if source.generation in self._overlay.rows or self._catalog is None]
+        found: dict[int, Iterable[Exceptional]] = {source.generation: exceptional(self.rows(source)) for source in new}
+        if self._catalog is not None:
+            ends = {source.generation: source.entries for source in sources if source.generation not in found}
+            found.update(self._catalog.exceptions(ends))
+        return found
 
     # Search
 
@@ -145,7 +158,7 @@ class View:
         rejected = self._rejected(query, filters, standings)
         total, found = self._committed_hits(query, filters, standings, rejected, wanted)
         extra = self._uncommitted_hits(query, filters, standings)
-        return total + len(extra), self._ordered([*found, *extra], wanted)
+        return total + len(extra), self._ordered([*found, *extra])
 
     def places(
         self, query: Runs | Everything, filters: Filters, standings: Standings, most: int
@@ -155,9 +168,9 @@ class View:
         if self._engine is not None:
             hits = self._engine.search(query, filters, self._among(standings), most)
             total, found = hits.total, [place for _, place in hits.best]
-        more = [place.packed() for _, place in self._uncommitted_hits(query, filters, standings)]
-        shown = [unpacked(place) for place in found if self._shown(place, standings)]
-        return total + len(more), [*shown, *map(unpacked, more)]
+        shown = [place for place in found if self._shown(place, standings)]
+        more = [match.place for match in self._uncommitted_hits(query, filters, standings)]
+        return total + len(more), [unpacked(place) for place in (*shown, *more)]
 
     def total(self, query: Words | Everything, filters: Filters, standings: Standings) -> int:
         """The exact number of matches that are found."""
@@ -176,11 +189,14 @@ class View:
         rejected: set[int] = set()
         if self._engine is None:
             return rejected
-        for some in self._by_size(standings.judged() & self._committed.keys()):
-            hits = self._engine.search(query, filters, Among(frozenset(some)), self._engine.documents)
-            places = [place for _, place in hits.best]
+        # A growing source's documents may be ahead of what this view takes it to hold, however it has read the rest.
+        growing = self._growing & standings.sources.keys()
+        for some in self._by_size((standings.judged() | growing) & self._committed.keys()):
+            places = self._engine.places(query, filters, Among(frozenset(some)))
             hidden: set[int] = set()  # set operations, because there can be a hundred thousand places
-            for generation in {place >> GENERATION_SHIFT for place in places}:
+            hit = {place >> GENERATION_SHIFT for place in places}
+            standings.prepare(hit)
+            for generation in hit:
                 hidden |= standings[generation].hidden
                 if self._committed[generation].appending:
                     end = Place(generation, self._committed[generation].entries, 0).packed()
@@ -202,21 +218,25 @@ class View:
 
     def _committed_hits(
         self, query: Query, filters: Filters, standings: Standings, rejected: set[int], wanted: int
-    ) -> tuple[int, list[tuple[float, Place]]]:
+    ) -> tuple[int, list[_Match]]:
         if self._engine is None:
             return 0, []
         among, limit = self._among(standings), wanted + _SLACK
         while True:
             hits = self._engine.search(query, filters, among, limit)
-            kept = [(score, place) for score, place in hits.best if place not in rejected]
+            kept = [
+                _Match(score, time, place)
+                for (score, place), time in zip(hits.best, hits.times, strict=True)
+                if place not in rejected
+            ]
             # Within a tie the engine's order depends on the index's own past. The tie that holds the last hit wanted
             # must therefore be here as a whole, to be ordered by data.
-            whole = len(kept) > wanted and kept[wanted - 1][0] > hits.best[-1][0]
+            whole = len(kept) > wanted and kept[wanted - 1].score > hits.best[-1][0]
             if whole or limit >= min(hits.total, _LARGEST_TIE):
-                return hits.total - len(rejected), [(score, unpacked(place)) for score, place in kept]
+                return hits.total - len(rejected), kept
             limit *= 4
 
-    def _uncommitted_hits(self, query: Query, filters: Filters, standings: Standings) -> list[tuple[float, Place]]:
+    def _uncommitted_hits(self, query: Query, filters: Filters, standings: Standings) -> list[_Match]:
         documents = self._overlay.documents
         if not documents:
             return []
@@ -224,8 +244,8 @@ class View:
 
         scan = Scan(documents, self._statistics(query))
         hits = scan.search(query, filters, Among(frozenset(standings.sources)), len(documents))
-        found = [(score, unpacked(place), place) for score, place in hits.best]
-        return [(score, place) for score, place, packed in found if packed not in standings[place.generation].hidden]
+        found = (_Match(score, time, place) for (score, place), time in zip(hits.best, hits.times, strict=True))
+        return [match for match in found if match.place not in standings[match.place >> GENERATION_SHIFT].hidden]
 
     def _statistics(self, query: Query) -> Statistics | None:
         """The committed corpus's statistics, so that a few uncommitted documents are scored on its scale."""
@@ -238,20 +258,14 @@ class View:
         mean = {field: chars[field] / documents / _CHARS_A_TOKEN for field in FIELDS}
         return self._engine.statistics(query.terms, mean)
 
-    def _ordered(self, hits: list[tuple[float, Place]], wanted: int) -> list[tuple[float, Place]]:
+    def _ordered(self, matches: list[_Match]) -> list[tuple[float, Place]]:
         """Best first; exact ties newest first, then by session and append position (decisions 13)."""
-        hits.sort(key=lambda hit: -hit[0])
-        shared = {score for score, count in Counter(score for score, _ in hits).items() if count > 1}
-        needed = hits[min(wanted, len(hits)) - 1][0] if hits and wanted else 0.0
 
-        def key(hit: tuple[float, Place]) -> tuple[float, int, str, Place]:
-            score, place = hit
-            if score not in shared or score < needed:
-                return -score, 0, "", place
-            row = self.row(place)
-            return -score, -(row.time or 0) if row else 0, self.source(place.generation).session, place
+        def key(match: _Match) -> tuple[float, int, str, int]:
+            session = self.source(match.place >> GENERATION_SHIFT).session
+            return -match.score, -(match.time or 0), session, match.place
 
-        return sorted(hits, key=key)
+        return [(match.score, unpacked(match.place)) for match in sorted(matches, key=key)]
 
     def _among(self, standings: Standings) -> Among:
         """The committed generations to search, said the shorter way."""

@@ -87,6 +87,7 @@ class Hits(NamedTuple):
 
     total: int  # exact number of matching documents
     best: tuple[tuple[float, int], ...]  # (score, packed place), best first; ties in no particular order
+    times: tuple[int | None, ...]  # of the best, ms since the epoch
 
 
 class Statistics(NamedTuple):
@@ -118,4 +119,8 @@ class Engine(Protocol):
 
     def search(self, query: Query, filters: Filters, among: Among, limit: int) -> Hits:
         """The best *limit* matches and the exact number of all matches."""
+        ...
+
+    def places(self, query: Query, filters: Filters, among: Among) -> list[int]:
+        """The packed places of all matches, in no particular order."""
         ...

@@ -58,15 +58,26 @@ class Scan:
 
     def search(self, query: Query, filters: Filters, among: Among, limit: int) -> Hits:
         """See `Engine`."""
+        found = [
+            (score, document.place.packed(), document.time) for score, document in self._scored(query, filters, among)
+        ]
+        best = heapq.nlargest(limit, found, key=lambda hit: hit[:2])
+        return Hits(len(found), tuple(hit[:2] for hit in best), tuple(time for _, _, time in best))
+
+    def places(self, query: Query, filters: Filters, among: Among) -> list[int]:
+        """See `Engine`."""
+        return [document.place.packed() for _, document in self._scored(query, filters, among)]
+
+    def _scored(self, query: Query, filters: Filters, among: Among) -> Iterator[tuple[float, Document]]:
         match query:
             case Words():
-                scored = self._words(query, filters, among)
+                yield from self._words(query, filters, among)
             case Runs():
-                scored = ((0.0, document) for document in self._passing(filters, among) if _holds(document, query.runs))
+                yield from (
+                    (0.0, document) for document in self._passing(filters, among) if _holds(document, query.runs)
+                )
             case Everything():
-                scored = ((0.0, document) for document in self._passing(filters, among))
-        found = [(score, document.place.packed()) for score, document in scored]
-        return Hits(len(found), tuple(heapq.nlargest(limit, found)))
+                yield from ((0.0, document) for document in self._passing(filters, among))
 
     def _passing(self, filters: Filters, among: Among) -> Iterator[Document]:
         for document in self._documents:

@@ -110,22 +110,31 @@ class TantivyEngine:
 
     def search(self, query: Query, filters: Filters, among: Among, limit: int) -> Hits:
         """See `Engine`."""
+        total, hits = self._matching(query, filters, among, max(limit, 1))
+        addresses = [address for _, address in hits[:limit]]
+        places = self._searcher.fast_field_values("place", addresses)
+        times = self._searcher.fast_field_values("time", addresses)
+        best = tuple((float(score), int(place or 0)) for (score, _), place in zip(hits, places, strict=False))
+        return Hits(total, best, tuple(None if time == _TIMELESS else int(time or 0) for time in times))
+
+    def places(self, query: Query, filters: Filters, among: Among) -> list[int]:
+        """See `Engine`."""
+        _, hits = self._matching(query, filters, among, max(self.documents, 1))
+        found: Any = self._searcher.fast_field_values("place", [address for _, address in hits])
+        return list(found)
+
+    def _matching(
+        self, query: Query, filters: Filters, among: Among, limit: int
+    ) -> tuple[int, list[tuple[Any, tantivy.DocAddress]]]:
         if isinstance(query, Runs):
             try:
-                return self._search(self._restricted(self._runs(query, filters, among), filters, among), limit)
+                return self._found(self._restricted(self._runs(query, filters, among), filters, among), limit)
             except EngineBroken:
                 # Most likely an open edge that thousands of tokens fit, which the engine refuses beside others.
                 wanted: tantivy.Query | None = self._loose(query)
         else:
             wanted = self._words(query) if isinstance(query, Words) else _EVERYTHING
-        return Hits(0, ()) if wanted is None else self._search(self._restricted(wanted, filters, among), limit)
-
-    def _search(self, query: tantivy.Query, limit: int) -> Hits:
-        total, hits = self._found(query, max(limit, 1))
-        hits = hits[:limit]
-        places = self._searcher.fast_field_values("place", [address for _, address in hits])
-        best = tuple((float(score), int(place or 0)) for (score, _), place in zip(hits, places, strict=True))
-        return Hits(total, best)
+        return (0, []) if wanted is None else self._found(self._restricted(wanted, filters, among), limit)
 
     def _found(self, query: tantivy.Query, limit: int) -> tuple[int, list[tuple[Any, tantivy.DocAddress]]]:
         try:
