@@ -18,7 +18,7 @@ from pepys.text import MAX_TOKEN_BYTES, folded, printable, query_terms, token_sp
         ("src/foo.ts", ["src", "foo", "ts"]),
         ("write_file --force", ["write_file", "force"]),
         ('"Use CEF" "Stage 1"', ["use", "cef", "stage", "1"]),
-        ("ＡＢＣ ﬁne", ["abc", "fine"]),  # noqa: RUF001
+        ("ＡＢＣ ﬁne", ["abc", "fine"]),
         ("İstanbul", ["i̇stanbul"]),
         ("cafe\u0301 café", ["café", "café"]),
         ("東京 데이터", ["東京", "데이터"]),
@@ -68,7 +68,7 @@ def test_a_giant_token_is_found_by_its_whole_self_only() -> None:
 
 
 def test_phrases_are_compared_without_case_but_with_white_space() -> None:
-    assert folded("ＡB  c") == "ab  c"  # noqa: RUF001
+    assert folded("ＡB  c") == "ab  c"
 
 
 @given(st.text())
