@@ -101,9 +101,10 @@ class Applying:
 
     def _read(self, step: Step, found: Found, previous: Source | None) -> _Switch:
         examined_ns = time.time_ns()
-        reading = examine(HOSTS[found.host], found.path, checkpoint(previous) if previous is not None else None)
-        grown = previous is not None and reading.grown and (previous.host, previous.kind) == (found.host, found.kind)
-        if grown and previous is not None:
+        # The text index may hold documents of a crashed append, which must not be doubled.
+        whole = previous is not None and previous.appending
+        reading = examine(HOSTS[found.host], found.path, None if whole else checkpoint(previous, found))
+        if reading.grown and previous is not None:
             self._catalog.mark_appending([found.path])
             base, generation = previous, previous.generation
         else:

@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 from pepys.errors import IndexUnavailable
@@ -25,6 +26,7 @@ from pepys.index.status import Status
 from pepys.index.view import Overlay, View
 from pepys.model.context import Progress
 from pepys.model.source import Found, Listing, Root
+from pepys.paths import make_private
 
 FOLDER = "pepys-1"
 """The version of everything on disk. A newer one takes a new folder beside it; nothing outside it is ours."""
@@ -92,17 +94,21 @@ class History:
             self._refresh(seen, refreshed, wait_s=SHORT_WAIT_S, patience_s=self._patience_s)
         except IndexUnavailable:
             refreshed.reasons = ("index_unavailable",)
-        return self._view(seen, refreshed)
+        return self._view(seen, refreshed, self._stores())
 
     def answer(self, question: Callable[[View], T], files: Sequence[str] = ()) -> T:
         """What *question* makes of a fresh view.
 
-        Where the stores turn out to be broken while they are read, they are made anew, once.
+        Where the stores turn out to be broken while they are read, they are made anew, once, or else left aside.
         """
         try:
             return question(self.look(files))
         except _UNREADABLE:
-            self.delete()
+            try:
+                self._remove(SHORT_WAIT_S)
+            except IndexUnavailable:
+                unused = Refreshed(reasons=("index_unavailable",))
+                return question(self._view(self._listing(files), unused, None))
             return question(self.look(files))
 
     def refresh(self, *, rebuild: bool = False, files: Sequence[str] = ()) -> Refreshed:
@@ -129,19 +135,7 @@ class History:
         Raises:
             IndexUnavailable: It cannot be removed.
         """
-        self.close()
-        if not os.path.isdir(self.directory):
-            return False
-        try:
-            with self._lock(LONG_WAIT_S) as obtained:
-                if not obtained:
-                    raise IndexUnavailable("Another process is indexing.", hint="Wait for it, or stop it.")
-                self._wipe()
-                os.remove(self._path("lock"))
-                os.rmdir(self.directory)
-        except OSError as error:
-            raise IndexUnavailable(f"{self.directory} cannot be removed: {error}.") from error
-        return True
+        return self._remove(LONG_WAIT_S)
 
     def status(self) -> Status:
         """The index, measured without changing it."""
@@ -172,6 +166,22 @@ class History:
             policy=stores.catalog.meta("policy") or "",
         )
 
+    def _remove(self, wait_s: float) -> bool:
+        self.close()
+        try:
+            with self._lock(wait_s) as obtained:
+                if not obtained:
+                    raise IndexUnavailable("Another process is indexing.", hint="Wait for it, or stop it.")
+                self._wipe()
+                os.remove(self._path("lock"))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise IndexUnavailable(f"{self.directory} cannot be removed: {error}.") from error
+        with contextlib.suppress(OSError):  # another process has begun to make it anew
+            os.rmdir(self.directory)
+        return True
+
     # Freshness
 
     def _listing(self, files: Sequence[str]) -> Listing:
@@ -189,12 +199,12 @@ class History:
         steps = self._steps(known, seen)
         result.unchanged = sum(step.deed == "keep" for step in steps)
         todo = [step for step in steps if step.deed in ("read", "drop")]
-        if not todo:
+        if not todo and (stores is not None or not Path(self._path("catalog.sqlite")).exists()):
             result.planned = known
             return
         deadline = None if patience_s is None else time.monotonic() + patience_s
         try:
-            os.makedirs(self.directory, mode=0o700, exist_ok=True)
+            make_private(Path(self.directory))
             with self._lock(wait_s) as obtained:
                 if obtained:
                     self._mended(lambda: self._write(seen, result, deadline))
@@ -227,7 +237,13 @@ class History:
         return True
 
     def _write(self, seen: Listing, result: Refreshed, deadline: float | None) -> None:
-        """Bring the stores up to date; called with the lock held, when another process may just have done it."""
+        """Bring the stores up to date; called with the lock held, when another process may just have done it.
+
+        A second attempt begins to count anew.
+        """
+        result.new = result.grown = result.rebuilt = result.removed = result.bytes_read = 0
+        result.failed.clear()
+        result.left.clear()
         before = os.umask(0o077)  # the engine creates its files itself
         try:
             catalog, engine = self._writable()
@@ -251,7 +267,8 @@ class History:
     def _writable(self) -> tuple[Catalog, TantivyEngine]:
         catalog = Catalog(self._path("catalog.sqlite"), writable=True)
         try:
-            if catalog.meta("policy") not in (None, str(self._policy)):
+            if catalog.meta("policy") != str(self._policy):
+                # Of another policy, or just made: then a text index beside it is none of its own.
                 catalog.close()
                 self._wipe()
                 catalog = Catalog(self._path("catalog.sqlite"), writable=True)
@@ -271,8 +288,7 @@ class History:
 
     # Looking
 
-    def _view(self, seen: Listing, refreshed: Refreshed) -> View:
-        stores = self._stores()
+    def _view(self, seen: Listing, refreshed: Refreshed, stores: _Stores | None) -> View:
         known: Mapping[str, Source] = {}
         garbage: frozenset[int] = frozenset()
         if stores is not None:
@@ -307,7 +323,8 @@ class History:
         if not todo:
             return Overlay()
         if "catching_up" in refreshed.reasons:
-            return Overlay(unread=set(todo))  # the caller has waited long enough
+            # The caller has waited long enough. What was just read is not behind, however young its stamp.
+            return Overlay(unread={step.path for step in refreshed.left}.intersection(todo))
         from pepys.index.overlay import scanned
 
         return scanned(todo, seen, known, None if stores is None else stores.catalog, self._policy)
@@ -317,18 +334,26 @@ class History:
         path = self._path("catalog.sqlite")
         try:
             identity = (os.stat(path).st_dev, os.stat(path).st_ino)
-            if self._open is not None and self._open.identity == identity:
-                return self._open
-            self.close()
-            catalog = Catalog(path, writable=False)
-            if catalog.meta("policy") != str(self._policy):
-                catalog.close()
-                return None
-            self._open = _Stores(identity, catalog, TantivyEngine(self._path("text"), writable=False))
+            if self._open is None or self._open.identity != identity:
+                self.close()
+                self._open = self._opened(path, identity)
+            if self._open is not None:
+                self._open.known()
         except _BROKEN:
             self.close()
             return None
         return self._open
+
+    def _opened(self, path: str, identity: tuple[int, int]) -> _Stores | None:
+        catalog = Catalog(path, writable=False)
+        try:
+            if catalog.meta("policy") == str(self._policy):
+                return _Stores(identity, catalog, TantivyEngine(self._path("text"), writable=False))
+        except BaseException:
+            catalog.close()
+            raise
+        catalog.close()
+        return None
 
     def _path(self, name: str) -> str:
         return os.path.join(self.directory, name)

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pepys.hosts import HOSTS
-from pepys.hosts.reading import Checkpoint, examine
+from pepys.hosts.reading import examine
 from pepys.index.catalog import Catalog
 from pepys.index.document import Policy
-from pepys.index.projection import Projection, settle
+from pepys.index.projection import Projection, checkpoint, settle
 from pepys.index.source import Row, Source
 from pepys.index.view import Overlay
 from pepys.model.lineage import Node
@@ -43,7 +43,7 @@ def scanned(
             continue
         try:
             examined_ns = time.time_ns()
-            reading = examine(HOSTS[found.host], path, _checkpoint(previous))
+            reading = examine(HOSTS[found.host], path, checkpoint(previous, found))
             if previous is None or not reading.grown:
                 previous = None
                 growth = found.stamp.size
@@ -63,12 +63,6 @@ def scanned(
             continue
         _include(overlay, projection.source, rows, catalog if previous is not None else None)
     return overlay
-
-
-def _checkpoint(source: Source | None) -> Checkpoint | None:
-    if source is None or source.derived_ids or source.path.endswith(".gz"):
-        return None
-    return Checkpoint(source.checkpoint, source.checkpoint_sha256)
 
 
 def _include(overlay: Overlay, source: Source, rows: list[Row], catalog: Catalog | None) -> None:

@@ -134,12 +134,14 @@ class Projection:
         source.appending = False
 
 
-def checkpoint(source: Source) -> Checkpoint | None:
-    """Where a reading may go on; None where it must start anew.
+def checkpoint(source: Source | None, found: Found) -> Checkpoint | None:
+    """Where a reading of *found* may go on; None where it must start anew.
 
-    Derived ids depend on all lines before them, and documents of a crashed append must not be doubled.
+    Another host would have decoded what is before it otherwise, and derived ids depend on all lines before them.
     """
-    if source.derived_ids or source.appending or source.path.endswith(".gz"):
+    if source is None or (source.host, source.kind) != (found.host, found.kind):
+        return None
+    if source.derived_ids or source.path.endswith(".gz"):
         return None
     return Checkpoint(source.checkpoint, source.checkpoint_sha256)
 

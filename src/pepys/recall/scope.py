@@ -201,7 +201,7 @@ def coverage(view: View, selection: Selection, standings: Standings, branches: B
         source = view.sources.get(found.path)
         if found.path in view.failed:
             result.reasons.add("source_unavailable")
-        elif source is None:
+        elif source is None or found.path in view.unread:  # not read at all, or not its newest part
             result.reasons.add(_absence(view, found))
         else:
             result.indexed += 1
