@@ -292,7 +292,11 @@ class History:
         known: Mapping[str, Source] = {}
         garbage: frozenset[int] = frozenset()
         if stores is not None:
-            known, garbage = stores.consistent()
+            try:
+                known, garbage = stores.consistent()
+            except _BROKEN:  # as when somebody removes them at this moment
+                self.close()
+                stores = None
         todo = []
         if known is not refreshed.planned:
             # Another process may have done, meanwhile, what this one left; whatever is still to do is scanned.
