@@ -33,8 +33,13 @@ class Memory:
     )
     index_thinking: bool = field(default=False, metadata=about("Whether the model's thinking is searchable."))
     index_tool_output: bool = field(default=True, metadata=about("Whether what tools printed is searchable."))
-    hot_sessions: Literal["auto"] = field(
-        default="auto", metadata=about("Sessions with entry-level search. `auto`: all of them.")
+    hot_sessions: Literal["auto"] | int = field(
+        default="auto",
+        metadata=about(
+            "Sessions with entry-level search. `auto`: all of them. A count is accepted, and not followed yet.",
+            minimum=0,
+            maximum=100_000,
+        ),
     )
 
 
@@ -296,8 +301,8 @@ def _checked(key: Key, given: object, layer: Layer, env: Mapping[str, str]) -> o
     if given == key.default:
         return given
     if isinstance(given, int) and not isinstance(given, bool):
-        raise ValueError('cannot be a number yet: this version has no tiers; use "auto"')
-    raise ValueError(f"must be {key.default!r}, not {given!r}")
+        return min(max(given, key.minimum), key.maximum)
+    raise ValueError(f"must be {key.default!r} or a whole number, not {given!r}")
 
 
 def _pattern(text: str, layer: Layer, env: Mapping[str, str]) -> str:

@@ -55,7 +55,7 @@ def test_a_bad_line_is_answered_and_the_stream_goes_on(pepys: Pepys, context: di
         ({"id": 5, **RECALL, "context": {"cwdd": "/x"}}, 5, "invalid_argument"),
         ({"id": 6, **RECALL, "context": 7}, 6, "invalid_argument"),
         ({"id": 7, **RECALL, "contxt": {}}, 7, "invalid_argument"),
-        ({"id": 8, **RECALL, "context": {"config": {"memory": {"hotSessions": 3}}}}, 8, "invalid_configuration"),
+        ({"id": 8, **RECALL, "context": {"config": {"memory": {"hotSessions": "few"}}}}, 8, "invalid_configuration"),
         ({"id": 9, **RECALL, "context": {"config": {"memory": {"enabled": False}}}}, 9, "disabled"),
         ({"id": 10, "args": {}}, 10, "invalid_argument"),
     ]

@@ -27,6 +27,7 @@ REASONS: Mapping[str, tuple[bool, str]] = {
     "candidate_item_budget": (True, "paging goes past the 10,000th hit"),
     "index_unavailable": (False, "the index directory cannot be used; the answer was found by scanning"),
     "index_busy": (False, "another process is indexing; its newest entries were scanned"),
+    "hot_sessions_not_followed": (False, "memory.hotSessions is a count; this version searches every session as hot"),
     "current_session_unknown": (False, "the host did not say which session is current; the newest one was taken"),
 }
 

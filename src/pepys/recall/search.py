@@ -91,6 +91,8 @@ class _Recall:
             None if request.until is None else math.floor(request.until),
         )
         self._policy = context.config.memory
+        if self._policy.hot_sessions != "auto":
+            self._coverage.reasons.add("hot_sessions_not_followed")
         counts = Counter(source.session for source in sources)
         self._shared = frozenset(session for session, count in counts.items() if count > 1)
         if self._shared:
