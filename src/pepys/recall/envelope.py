@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from bisect import bisect_right
 from dataclasses import fields
 
 from pepys.model.query import EntryRange, ExpandRequest, RecallRequest
@@ -13,9 +13,24 @@ ENVELOPE_CHARS = 30_000
 """Code points of the compact JSON of a whole answer, non-ASCII unescaped (decisions 24)."""
 
 
-def size(answer: Mapping[str, object]) -> int:
+MAX_METADATA_CHARS = 512
+
+
+def size(answer: object) -> int:
     """How much of the envelope *answer* takes."""
     return len(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))
+
+
+def prefix(text: str, room: int) -> str:
+    """The longest beginning of *text* that takes at most *room* of the envelope; escapes take more than they show."""
+    quotes = size("")
+    lengths = range(1, len(text) + 1)
+    return text[: bisect_right(lengths, room + quotes, key=lambda length: size(text[:length]))]
+
+
+def short(text: str | None) -> str | None:
+    """Metadata that cannot fill the envelope."""
+    return text if text is None or len(text) <= MAX_METADATA_CHARS else text[:MAX_METADATA_CHARS] + "…"
 
 
 def call(ref: str, request: RecallRequest | ExpandRequest) -> dict[str, object]:

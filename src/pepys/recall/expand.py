@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from pepys import normalise
 from pepys.errors import (
@@ -26,6 +27,11 @@ from pepys.recall import bindings, envelope, evidence, scope
 
 MAX_SELECTORS = 100
 MAX_FILES, MAX_FILE_CHARS = 20, 1024
+MAX_STRUCTURE_CHARS = 10_000
+"""Of the envelope; a larger structure is left out and the record says so."""
+
+WIDEST = 10**12
+"""No text offset takes more of the envelope."""
 
 
 def expand(history: History, context: Context, request: ExpandRequest) -> dict[str, object]:
@@ -46,6 +52,55 @@ def _check(request: ExpandRequest) -> None:
         raise InvalidArgument(f"At most {MAX_SELECTORS} records can be selected at once; use entryRange.")
 
 
+class _Chunk(NamedTuple):
+    """A run of the text of one record."""
+
+    rank: int  # the record's index
+    row: Row
+    files: tuple[str, ...]  # touched; none where they have no room
+    text: str  # of the whole record
+    start: int
+    end: int
+    anchor: bool | None = None  # whether before and after go around it; None without them
+
+    @property
+    def complete(self) -> bool:
+        """Whether the record ends with it."""
+        return self.end == len(self.text)
+
+    def as_json(self) -> dict[str, object]:
+        """The spec's record."""
+        row, total = self.row, len(self.text)
+        entry: dict[str, object] = {
+            "index": self.rank,
+            "entryId": envelope.short(row.id),
+            "parentId": envelope.short(row.parent),
+            "type": envelope.short(row.type),
+            "role": envelope.short(row.role),
+            "timestamp": row.time,
+            "isError": bool(row.error),
+            "text": self.text[self.start : self.end],
+            "textRange": {"start": self.start, "end": self.end, "total": total, "complete": self.complete},
+        }
+        if self.anchor is not None:
+            entry["anchor"] = self.anchor
+        if row.tool is not None:
+            entry["tool"] = envelope.short(row.tool)
+        if self.files:
+            files = [path[:MAX_FILE_CHARS] for path in self.files[:MAX_FILES]]
+            fits = envelope.size(files) <= MAX_STRUCTURE_CHARS
+            entry |= {"filesTouched": files} if fits else {"structuredTruncated": True}
+        return entry
+
+    def within(self, room: int) -> _Chunk:
+        """As much of it as *room* holds, one code point at least."""
+        frame = envelope.size(self._replace(end=self.start).as_json())
+        # Its end will be written with more digits than its start, but no more than the whole one's end.
+        digits = len(str(self.end)) - len(str(self.start))
+        kept = len(envelope.prefix(self.text[self.start : self.end], room - frame - digits))
+        return self._replace(end=min(self.start + max(kept, 1), self.end))
+
+
 class _Expansion:
     """One request over one view."""
 
@@ -64,51 +119,54 @@ class _Expansion:
     def page(self) -> dict[str, object]:
         request, source, standing = self._request, self._source, self._standing
         bindings.check(source, standing, request.expected_source_hash, request.expected_lineage_fingerprint)
-        selected, anchor = self._selected()
+        exact = self._exact()
+        selected, anchor = self._selected(exact)
         if request.entry_offset > len(selected):
             raise self._out_of_bounds(f"entryOffset {request.entry_offset}")
-        entries, done = self._entries(selected[request.entry_offset :], anchor)
-        page = self._page(entries, selected, done)
-        while envelope.size(page) > envelope.ENVELOPE_CHARS:
-            entries, done = _shrunk(entries, page, request)
-            page = self._page(entries, selected, done)
-        return page
+        following = replace(
+            request,
+            session=source.path,
+            indices=exact,
+            entry_ids=(),
+            expected_source_hash=source.sha256,
+            expected_lineage_fingerprint=standing.fingerprint,
+        )
+        widest = replace(following, entry_offset=len(selected), text_offset=WIDEST)
+        room = envelope.ENVELOPE_CHARS - envelope.size(self._page([], widest))
+        chunks = _fitting(list(self._chunks(selected[request.entry_offset :], anchor)), room)
+        return self._page(chunks, _after(chunks, following, len(selected)))
 
-    def _page(
-        self, entries: list[dict[str, object]], selected: Sequence[int], done: tuple[int, int]
-    ) -> dict[str, object]:
+    def _page(self, chunks: Sequence[_Chunk], following: ExpandRequest | None) -> dict[str, object]:
         return {
             "session": self._source.path,
-            "sessionId": self._source.session,
+            "sessionId": envelope.short(self._source.session),
             "sourceHash": self._source.sha256,
             "branches": self._request.branches,
             "lineageFingerprint": self._standing.fingerprint,
             "entryCount": len(self._rows),
-            "entries": entries,
-            "next": self._next(selected, *done),
+            "entries": [chunk.as_json() for chunk in chunks],
+            "next": None if following is None else envelope.call("memory.expand", following),
         }
 
     # Selection
 
-    def _selected(self) -> tuple[Sequence[int], int | None]:
-        """The selected indices, ascending, and the anchor of before and after."""
+    def _exact(self) -> tuple[int, ...]:
+        """The records that are selected one by one, ascending."""
         request, count = self._request, len(self._rows)
-        chosen = {*request.indices, *map(self._index_of, request.entry_ids)}
-        beyond = [index for index in chosen if index >= count]
+        beyond = [index for index in request.indices if index >= count]
         if beyond:
             raise self._out_of_bounds(f"Index {min(beyond)}")
         within = request.entry_range
-        if within is not None:
-            if not 0 <= within.first <= within.last < count:
-                raise self._out_of_bounds(f"entryRange {within.first}..{within.last}")
-            if not chosen:
-                span: Sequence[int] = range(within.first, within.last + 1)
-                return self._around(span)
-            chosen.update(range(within.first, within.last + 1))
-        return self._around(sorted(chosen))
+        if within is not None and not 0 <= within.first <= within.last < count:
+            raise self._out_of_bounds(f"entryRange {within.first}..{within.last}")
+        return tuple(sorted({*request.indices, *map(self._index_of, request.entry_ids)}))
 
-    def _around(self, chosen: Sequence[int]) -> tuple[Sequence[int], int | None]:
-        request = self._request
+    def _selected(self, exact: Sequence[int]) -> tuple[Sequence[int], int | None]:
+        """All selected indices, ascending, and the one that before and after go around."""
+        request, chosen = self._request, exact
+        if request.entry_range is not None:
+            span = range(request.entry_range.first, request.entry_range.last + 1)
+            chosen = sorted({*exact, *span}) if exact else span
         if not request.before and not request.after:
             return chosen, None
         if len(chosen) != 1:
@@ -135,32 +193,26 @@ class _Expansion:
 
     # Reading
 
-    def _entries(self, selected: Sequence[int], anchor: int | None) -> tuple[list[dict[str, object]], tuple[int, int]]:
-        """The records that fit, and where to go on: (selected records done, code points of the next one done)."""
-        request = self._request
-        some = selected[: request.max_entries]
+    def _chunks(self, selected: Sequence[int], anchor: int | None) -> Iterator[_Chunk]:
+        """The records, the last one perhaps in part, whose text the request has room for; at least one."""
+        left, start = self._request.max_chars, self._request.text_offset
+        some = selected[: self._request.max_entries]
         events = evidence.events([(self._source, self._rows[index]) for index in some])
-        entries: list[dict[str, object]] = []
-        left, start = request.max_chars, request.text_offset
-        done = request.entry_offset
-        for index, event in zip(some, events, strict=True):
-            if entries and left <= 0:
-                break
-            whole = normalise.text(self._readable(event), thinking=True, output=True)
-            if start > len(whole):
+        for index, found in zip(some, events, strict=True):
+            if left <= 0:
+                return
+            event = self._readable(found)
+            text = normalise.text(event, thinking=True, output=True)
+            if start > len(text):
                 raise TextOffsetOutOfBounds(
-                    f"textOffset {start} lies beyond the record's {len(whole)} code points.",
-                    details={"textLength": len(whole)},
+                    f"textOffset {start} lies beyond the record's {len(text)} code points.",
+                    details={"textLength": len(text)},
                 )
-            end = min(start + left, len(whole))
-            if end == start < len(whole):
-                break
-            entries.append(self._entry(index, self._readable(event), whole, start, end, anchor))
+            end = min(start + left, len(text))
+            around = None if anchor is None else index == anchor
+            yield _Chunk(index, self._rows[index], event.files, text, start, end, around)
             left -= end - start
-            if end < len(whole):
-                return entries, (done, end)
-            done, start = done + 1, 0
-        return entries, (done, 0)
+            start = 0
 
     def _readable(self, event: Event | str) -> Event:
         if event == "source_unavailable":
@@ -173,66 +225,22 @@ class _Expansion:
             )
         return event
 
-    def _entry(
-        self, index: int, event: Event, whole: str, start: int, end: int, anchor: int | None
-    ) -> dict[str, object]:
-        row: Row = self._rows[index]
-        entry: dict[str, object] = {
-            "index": index,
-            "entryId": row.id,
-            "parentId": row.parent,
-            "type": row.type,
-            "role": row.role,
-            "timestamp": row.time,
-            "isError": bool(row.error),
-            "text": whole[start:end],
-            "textRange": {"start": start, "end": end, "total": len(whole), "complete": end == len(whole)},
-        }
-        if anchor is not None:
-            entry["anchor"] = index == anchor
-        if row.tool is not None:
-            entry["tool"] = row.tool
-        if event.files:
-            entry["filesTouched"] = [path[:MAX_FILE_CHARS] for path in event.files[:MAX_FILES]]
-        return entry
 
-    def _next(self, selected: Sequence[int], entry_offset: int, text_offset: int) -> dict[str, object] | None:
-        if entry_offset >= len(selected):
-            return None
-        request = self._request
-        anchored = request.before or request.after
-        following = replace(
-            request,
-            session=self._source.path,
-            entry_ids=request.entry_ids if anchored else (),
-            indices=request.indices if anchored else () if isinstance(selected, range) else tuple(selected),
-            entry_range=request.entry_range if anchored or isinstance(selected, range) else None,
-            entry_offset=entry_offset,
-            text_offset=text_offset,
-            expected_source_hash=self._source.sha256,
-            expected_lineage_fingerprint=self._standing.fingerprint,
-        )
-        if len(following.indices) > MAX_SELECTORS:
-            following = replace(
-                following, indices=request.indices, entry_ids=request.entry_ids, entry_range=request.entry_range
-            )
-        return envelope.call("memory.expand", following)
+def _fitting(chunks: Sequence[_Chunk], room: int) -> list[_Chunk]:
+    """As many *chunks* as *room* holds whole, or else what it holds of the first one."""
+    fitting: list[_Chunk] = []
+    for chunk in chunks:
+        needed = envelope.size(chunk.as_json()) + 1
+        if needed > room:
+            return fitting or [chunk.within(room - 1)]
+        fitting.append(chunk)
+        room -= needed
+    return fitting
 
 
-def _shrunk(
-    entries: list[dict[str, object]], page: dict[str, object], request: ExpandRequest
-) -> tuple[list[dict[str, object]], tuple[int, int]]:
-    """Fewer records, or less of the only one; what is left out is in the next chunk."""
-    if len(entries) > 1:
-        return entries[:-1], (request.entry_offset + len(entries) - 1, 0)
-    entry = dict(entries[0])
-    over = envelope.size(page) - envelope.ENVELOPE_CHARS
-    span, text = dict(entry["textRange"]), str(entry["text"])  # type: ignore[call-overload]
-    # Escapes make a code point up to six characters long.
-    kept = max(1, min(len(text) - 1, len(text) - over // 6 - 1))
-    if kept >= len(text):
-        kept = 1
-    entry["text"] = text[:kept]
-    end = span["start"] + kept
-    entry["textRange"] = {**span, "end": end, "complete": end == span["total"]}
-    return [entry], (request.entry_offset, end) if end < span["total"] else (request.entry_offset + 1, 0)
+def _after(chunks: Sequence[_Chunk], request: ExpandRequest, selected: int) -> ExpandRequest | None:
+    """The request for what comes after *chunks*; None when that was all."""
+    done, text_offset = request.entry_offset + len(chunks), 0
+    if chunks and not chunks[-1].complete:
+        done, text_offset = done - 1, chunks[-1].end
+    return replace(request, entry_offset=done, text_offset=text_offset) if done < selected else None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pepys.errors import AmbiguousSession, InvalidArgument, SessionNotFound
-from pepys.hosts import HOSTS
+from pepys.hosts import HOSTS, places
 from pepys.hosts.base import surroundings
 from pepys.index.source import Source, stem
 from pepys.index.standing import Standings
@@ -43,15 +43,20 @@ def named(scope: str | None) -> str:
 def files(scope: str, context: Context) -> list[str]:
     """Absolute paths that the call names itself, wherever they lie."""
     paths = [] if context.session_file is None else [str(context.session_file)]
-    path = scope.removeprefix(SESSION) if scope.startswith(SESSION) else ""
-    if path.endswith((".jsonl", ".jsonl.gz")):
-        paths.append(absolute(path, context))
+    session = scope.removeprefix(SESSION) if scope.startswith(SESSION) else ""
+    if _is_path(session):
+        paths.append(_absolute(session, context))
     return paths
 
 
-def absolute(path: str, context: Context) -> str:
+def _is_path(session: str) -> bool:
+    """Whether a session is named by its file. Hosts take any name for it, so a directory in front says so too."""
+    return os.sep in session or session.endswith((".jsonl", ".jsonl.gz"))
+
+
+def _absolute(path: str, context: Context) -> str:
     """A path that a caller wrote, from the call's own working directory."""
-    return os.path.normpath(os.path.join(context.cwd, os.path.expanduser(path)))
+    return places.absolute(path, surroundings(context))
 
 
 @dataclass(slots=True)
@@ -98,8 +103,8 @@ def resolve(view: View, session: str, context: Context) -> Found:
         SessionNotFound: None does.
         AmbiguousSession: Several do.
     """
-    if session.endswith((".jsonl", ".jsonl.gz")):
-        found = view.seen.found.get(absolute(session, context))
+    if _is_path(session):
+        found = view.seen.found.get(_absolute(session, context))
         if found is not None:
             return found
     by_id = [path for path, source in view.sources.items() if source.session == session]

@@ -78,7 +78,7 @@ class _Recall:
     def __init__(self, view: View, context: Context, request: RecallRequest, name: str) -> None:
         self._view, self._context, self._request = view, context, request
         self._selection = scope.select(view, name, context, subagents=request.subagents)
-        self._own = request.include_own or request.tool is not None
+        self._own = request.include_own or bool(request.tool)
         sources = self._selection.sources
         live = scope.live_branches(self._selection, context)
         self._standings = view.standings(sources, request.branches, live, own=self._own)
@@ -91,6 +91,8 @@ class _Recall:
             None if request.until is None else math.floor(request.until),
         )
         self._policy = context.config.memory
+        self._start = min(request.offset, MAX_ITEMS)
+        self._end = min(request.offset + request.page_size, MAX_ITEMS)
         if self._policy.hot_sessions != "auto":
             self._coverage.reasons.add("hot_sessions_not_followed")
         counts = Counter(source.session for source in sources)
@@ -105,9 +107,9 @@ class _Recall:
             bindings.check(self._only, standing, request.expected_source_hash, request.expected_lineage_fingerprint)
             if request.entry_range is not None:
                 self._narrow(self._only, standing, request.entry_range)
-        if request.offset + request.page_size > MAX_ITEMS:
-            self._coverage.reasons.add("candidate_item_budget")
         matches = self._matches()
+        if request.offset + request.page_size > MAX_ITEMS and matches.total > MAX_ITEMS:
+            self._coverage.reasons.add("candidate_item_budget")
         hits = list(self._hits(matches.page))
         return self._bounded(matches.total, hits)
 
@@ -154,9 +156,8 @@ class _Recall:
             self._coverage.reasons.add("query_has_no_terms")
             return _Matches(0, ())
         words = Words(terms, request.query_match, EVEN if request.tool else None)
-        end = min(request.offset + request.page_size, MAX_ITEMS)
-        total, ranked = self._view.search(words, self._filters, self._standings, end)
-        return _Matches(total, ranked[request.offset : end])
+        total, ranked = self._view.search(words, self._filters, self._standings, self._end)
+        return _Matches(total, ranked[self._start : self._end])
 
     def _phrased(self, wanted: str, text: str) -> _Matches:
         weights = EVEN if self._request.tool else WEIGHTS
@@ -174,21 +175,18 @@ class _Recall:
                     if score is not None:
                         scored.append((score, event.entry.time or 0, place))
         scored.sort(key=lambda hit: (-hit[0], -hit[1], self._view.source(hit[2].generation).session, hit[2]))
-        offset = self._request.offset
-        page = [(score, place) for score, _, place in scored[offset : min(offset + self._request.page_size, MAX_ITEMS)]]
-        return _Matches(len(scored), page)
+        return _Matches(len(scored), [(score, place) for score, _, place in scored[self._start : self._end]])
 
     def _browsed(self) -> _Matches:
         """Newest session first, each from its beginning."""
-        request = self._request
         score = 1.0 if self._filters.tool else 0.0
         if self._filters:
             listed = self._filtered_places()
         else:
             sizes = {generation: self._size(generation) for generation in self._standings.sources}
-            listed = (sum(sizes.values()), self._in_order(sizes, request.offset))
+            listed = (sum(sizes.values()), self._in_order(sizes, self._start))
         total, places = listed
-        return _Matches(total, [(score, place) for place in islice(places, request.page_size)])
+        return _Matches(total, [(score, place) for place in islice(places, self._end - self._start)])
 
     def _size(self, generation: int) -> int:
         """Records of one source that browsing shows."""
@@ -210,14 +208,13 @@ class _Recall:
             offset = 0
 
     def _filtered_places(self) -> tuple[int, Iterator[Place]]:
-        request = self._request
         total, places = self._view.places(Everything(), self._filters, self._standings, MAX_CANDIDATES)
         if total <= MAX_CANDIDATES:
             rank = {source.generation: at for at, source in enumerate(self._selection.sources)}
             places.sort(key=lambda place: (rank[place.generation], place))
-            return len(places), islice(places, request.offset, None)
+            return len(places), islice(places, self._start, None)
         exact = self._view.total(Everything(), self._filters, self._standings)
-        return exact, islice(self._filtered_rows(), request.offset, None)
+        return exact, islice(self._filtered_rows(), self._start, None)
 
     def _filtered_rows(self) -> Iterator[Place]:
         for source in self._selection.sources:
@@ -273,15 +270,15 @@ class _Recall:
         token["args"] = {"branches": self._request.branches, **_args(token)}
         hit: dict[str, object] = {
             "kind": "entry",
-            "sessionId": _short(source.session),
+            "sessionId": envelope.short(source.session),
             "tier": "hot",
             "index": index,
-            "entryId": _short(row.id),
-            "parentId": _short(row.parent),
+            "entryId": envelope.short(row.id),
+            "parentId": envelope.short(row.parent),
             "operationAddress": None,
-            "type": _short(row.type),
-            "role": _short(row.role),
-            "tool": _short(row.tool),
+            "type": envelope.short(row.type),
+            "role": envelope.short(row.role),
+            "tool": envelope.short(row.tool),
             "ref": None,
             "provider": None,
             "action": None,
@@ -293,7 +290,7 @@ class _Recall:
             "follow": token,
         }
         if source.name:
-            hit["name"] = _short(source.name)
+            hit["name"] = envelope.short(source.name)
         if source.kind != "session":
             hit["sessionKind"] = source.kind
         if source.session in self._shared:
@@ -301,7 +298,7 @@ class _Recall:
         return hit
 
     def _bounded(self, total: int, hits: list[dict[str, object]]) -> dict[str, object]:
-        """The page within its envelope: trailing hits are left to the next page, never the first one."""
+        """The page within its envelope: trailing hits are left to the next one, the first is cut."""
         sizes = [envelope.size(hit) + 1 for hit in hits]
         while True:
             page = {
@@ -310,9 +307,11 @@ class _Recall:
                 "next": self._next(total, len(hits)),
                 "coverage": self._coverage.as_json(),
             }
-            frame = envelope.size({**page, "hits": []})
-            if len(hits) <= 1 or frame + sum(sizes[: len(hits)]) <= envelope.ENVELOPE_CHARS:
+            over = envelope.size({**page, "hits": []}) + sum(sizes[: len(hits)]) - envelope.ENVELOPE_CHARS
+            if over <= 0 or not hits:
                 return page
+            if len(hits) == 1:
+                return {**page, "hits": [_smaller(hits[0], over)]}
             hits = hits[:-1]
 
     def _next(self, total: int, returned: int) -> dict[str, object] | None:
@@ -331,14 +330,12 @@ class _Recall:
         return envelope.call("memory.recall", following)
 
 
+def _smaller(hit: dict[str, object], over: int) -> dict[str, object]:
+    """A hit that takes *over* less of the envelope, as far as its snippet can give."""
+    window = str(hit["snippet"])
+    return {**hit, "snippet": envelope.prefix(window, envelope.size(window) - over - 3) + "…", "truncated": True}
+
+
 def _args(token: Mapping[str, object]) -> Mapping[str, object]:
     args = token["args"]
     return args if isinstance(args, Mapping) else {}
-
-
-MAX_METADATA_CHARS = 512
-
-
-def _short(text: str | None) -> str | None:
-    """Metadata that cannot fill the envelope."""
-    return text if text is None or len(text) <= MAX_METADATA_CHARS else text[:MAX_METADATA_CHARS] + "…"
