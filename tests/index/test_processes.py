@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pepys.index.lock import exclusive
+from pepys.index.source import Row
+from pepys.index.view import View
 from tests.index.history_files import Agent, append, entry, found, recall
 
 START = """
@@ -35,7 +37,8 @@ for turn in range(5):
 with agent.open() as workspace:
     workspace.history.refresh()
     page = recall(workspace, query="alpha beta")
-print(json.dumps({{"seen": seen, "last": [[hit["entryId"], hit["index"]] for hit in page["hits"]], "total": page["total"]}}))
+last = [[hit["entryId"], hit["index"]] for hit in page["hits"]]
+print(json.dumps({{"seen": seen, "last": last, "total": page["total"]}}))
 """
 )
 GROWING = (
@@ -65,7 +68,7 @@ def started(program: str, agent: Agent, **more: str) -> subprocess.Popen[str]:
 
 def result(process: subprocess.Popen[str]) -> Any:
     out, err = process.communicate(timeout=120)
-    assert (process.returncode, err) == (0, "")
+    assert process.returncode == 0, err
     return json.loads(out) if out else None
 
 
@@ -92,13 +95,13 @@ def test_while_another_process_indexes_the_tail_is_scanned(tmp_path: Path) -> No
 
     with exclusive(lock, 0) as obtained, agent.open() as workspace:
         page = recall(workspace, query="alpha")
-        expanded = workspace.call("memory.expand", {"session": str(path), "entryIds": ["new"]})
+        expanded: Any = workspace.call("memory.expand", {"session": str(path), "entryIds": ["new"]})
 
     assert obtained
     assert sorted(hit["entryId"] for hit in page["hits"]) == ["new", "s1-0"]
     assert page["coverage"]["reasons"] == ["index_busy"]
     assert page["coverage"]["complete"] is True
-    assert expanded["entries"][0]["text"] == "alpha just now"  # type: ignore[index]
+    assert expanded["entries"][0]["text"] == "alpha just now"
 
 
 def test_the_first_index_of_another_process_is_not_waited_for(tmp_path: Path) -> None:
@@ -192,3 +195,22 @@ def test_the_writer_leaves_the_locks_of_this_process_alone(tmp_path: Path) -> No
         result(started(WRITING, agent))
 
         assert log.stat().st_ino == before
+
+
+def test_an_answer_is_made_of_one_moment(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    path = agent.session("s1", entry("a", None, "alpha"), entry("b", "a", "beta"))
+
+    def question(view: View) -> list[Row]:
+        agent.session("s1", entry("c", None, "gamma"))
+        with agent.open() as writer:
+            writer.history.refresh()
+        return list(view.rows(view.sources[str(path)]))
+
+    with agent.open() as reader:
+        reader.history.refresh()
+        rows = reader.history.answer(question)
+        later = found(reader, "gamma")
+
+    assert [row.id for row in rows] == ["a", "b"]
+    assert later == ["c"]

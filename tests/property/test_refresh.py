@@ -6,12 +6,13 @@ import os
 import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from pepys.errors import PepysError
 from pepys.workspace import Workspace
@@ -47,16 +48,25 @@ class Histories(RuleBasedStateMachine):
         self.home = Path(tempfile.mkdtemp(prefix="pepys-property-"))
         self.agent = Agent(self.home)
         self.refreshed = self.agent.open("index")
-        self.made = 0
+        self.made = self.turn = 0
+        self.every = 1
 
     def teardown(self) -> None:
+        try:
+            if self.turn:
+                self.compare(QUERIES)
+        finally:
+            self.end()
+
+    def end(self) -> None:
         self.refreshed.close()
         shutil.rmtree(self.home, ignore_errors=True)
 
     # What writers do
 
-    @initialize(texts=st.lists(TEXTS, min_size=1, max_size=3))
-    def first(self, texts: list[str]) -> None:
+    @initialize(texts=st.lists(TEXTS, min_size=1, max_size=3), every=st.integers(1, 3))
+    def first(self, texts: list[str], every: int) -> None:
+        self.every = every
         self.agent.talk("s0", *texts)
         self.made = 1
 
@@ -187,16 +197,18 @@ class Histories(RuleBasedStateMachine):
         self.refreshed.close()
         self.refreshed = self.agent.open("index")
 
-    @rule()
-    def is_compared(self) -> None:
-        self.refreshed.history.refresh()
-        self.compare()
+    @invariant()
+    def answers_agree(self) -> None:
+        self.turn += 1
+        if self.turn % self.every == 0:
+            self.compare(QUERIES[self.turn % 5 :: 5])
 
-    def compare(self) -> None:
+    def compare(self, requests: Sequence[dict[str, object]]) -> None:
+        self.refreshed.history.refresh()
         fresh, scanning = self.agent.open(f"fresh-{self.fresh()}"), self.agent.open(self.agent.unusable())
         try:
             for branches in ("active", "all"):
-                for request in QUERIES:
+                for request in requests:
                     self.compare_recall(fresh, scanning, {**request, "branches": branches})
                     for path in self.files()[:1]:
                         scoped = {**request, "branches": branches, "scope": f"session:{path}"}
@@ -299,7 +311,7 @@ def place(hit: dict[str, Any]) -> Any:
 
 TestHistories = Histories.TestCase
 TestHistories.settings = settings(
-    max_examples=400 if LONG else 25,
+    max_examples=400 if LONG else 20,
     stateful_step_count=40 if LONG else 20,
     deadline=None,
     suppress_health_check=list(HealthCheck),

@@ -94,13 +94,14 @@ class Catalog:
 
     # Reading
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """One consistent view for all reads in the block."""
+    def hold(self) -> None:
+        """Let all reads see the catalog as it is now, until `release`."""
         self._db.execute("BEGIN")
-        try:
-            yield
-        finally:
+        self.meta("schema")  # the first read is what fixes the moment
+
+    def release(self) -> None:
+        """Let reads see what is committed; the end of `hold`."""
+        if self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
     def version(self) -> int:
@@ -231,10 +232,6 @@ class Catalog:
             f"INSERT INTO entries VALUES ({marks})",  # noqa: S608
             ((generation, *row) for row in rows),
         )
-
-    def cut_rows(self, generation: int, first: int) -> None:
-        """Remove the rows of a reading from entry position *first* on."""
-        self._db.execute("DELETE FROM entries WHERE generation = ? AND position >= ?", (generation, first))
 
     def set_active(self, generation: int, active: Iterable[int], inactive: Iterable[int]) -> None:
         """Flip the entries at these positions; their child records follow them."""

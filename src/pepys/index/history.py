@@ -26,7 +26,6 @@ from pepys.index.status import Status
 from pepys.index.view import Overlay, View
 from pepys.model.context import Progress
 from pepys.model.source import Found, Listing, Root
-from pepys.paths import make_private
 
 FOLDER = "pepys-1"
 """The version of everything on disk. A newer one takes a new folder beside it; nothing outside it is ours."""
@@ -99,17 +98,19 @@ class History:
     def answer(self, question: Callable[[View], T], files: Sequence[str] = ()) -> T:
         """What *question* makes of a fresh view.
 
-        Where the stores turn out to be broken while they are read, they are made anew, once, or else left aside.
+        Where the stores turn out to be broken while they are read, they are opened again, because another process may
+        have replaced them; then made anew; then left aside.
         """
         try:
-            return question(self.look(files))
-        except _UNREADABLE:
-            try:
-                self._remove(SHORT_WAIT_S)
-            except IndexUnavailable:
-                unused = Refreshed(reasons=("index_unavailable",))
-                return question(self._view(self._listing(files), unused, None))
-            return question(self.look(files))
+            for mend in (self.close, self._discard, self.close):
+                try:
+                    return question(self.look(files))
+                except _UNREADABLE:
+                    mend()
+            return question(self._view(self._listing(files), Refreshed(reasons=("index_unavailable",)), None))
+        finally:
+            if self._open is not None:
+                self._open.catalog.release()
 
     def refresh(self, *, rebuild: bool = False, files: Sequence[str] = ()) -> Refreshed:
         """Bring the index up to date, waiting for other writers.
@@ -168,19 +169,23 @@ class History:
 
     def _remove(self, wait_s: float) -> bool:
         self.close()
+        if not os.path.isdir(self.directory):
+            return False
         try:
             with self._lock(wait_s) as obtained:
                 if not obtained:
                     raise IndexUnavailable("Another process is indexing.", hint="Wait for it, or stop it.")
                 self._wipe()
                 os.remove(self._path("lock"))
-        except (FileNotFoundError, NotADirectoryError):
-            return False
         except OSError as error:
             raise IndexUnavailable(f"{self.directory} cannot be removed: {error}.") from error
         with contextlib.suppress(OSError):  # another process has begun to make it anew
             os.rmdir(self.directory)
         return True
+
+    def _discard(self) -> None:
+        with contextlib.suppress(IndexUnavailable):
+            self._remove(SHORT_WAIT_S)
 
     # Freshness
 
@@ -204,7 +209,6 @@ class History:
             return
         deadline = None if patience_s is None else time.monotonic() + patience_s
         try:
-            make_private(Path(self.directory))
             with self._lock(wait_s) as obtained:
                 if obtained:
                     self._mended(lambda: self._write(seen, result, deadline))
@@ -342,6 +346,7 @@ class History:
                 self.close()
                 self._open = self._opened(path, identity)
             if self._open is not None:
+                self._open.catalog.release()
                 self._open.known()
         except _BROKEN:
             self.close()
@@ -393,14 +398,17 @@ class _Stores:
         """Sources and garbage as of one moment, the text being of the same moment.
 
         A writer says in the catalog what it is about to do to the text before it commits text: if nothing was
-        committed to the catalog around the opening of the text, the two belong together.
+        committed to the catalog around the opening of the text, the two belong together. The catalog stays at that
+        moment until it is released, so that rows do not change while an answer is made of them.
         """
         for _ in range(TRIES):
             version = self.catalog.version()
             known, garbage = self.known(), self.catalog.garbage()
             self.engine.reload()
+            self.catalog.hold()
             if self.catalog.version() == version:
                 break
+            self.catalog.release()
         return known, garbage
 
     def known(self) -> Mapping[str, Source]:

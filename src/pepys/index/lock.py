@@ -6,6 +6,9 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+from pepys.paths import make_private
 
 _POLL_S = 0.01
 
@@ -15,7 +18,7 @@ def exclusive(path: str, wait_s: float) -> Iterator[bool]:
     """Hold the lock file *path* for the length of the block.
 
     Args:
-        path: Created with mode 0600. Only the holder of the lock may remove it.
+        path: Created with mode 0600, missing directories with 0700. Only the holder of the lock may remove it.
         wait_s: How long to wait for another holder, seconds.
 
     Yields:
@@ -26,7 +29,13 @@ def exclusive(path: str, wait_s: float) -> Iterator[bool]:
     """
     deadline = time.monotonic() + wait_s
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        make_private(Path(path).parent)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        except FileNotFoundError:  # whoever deletes the index has just taken the directory along
+            if time.monotonic() >= deadline:
+                raise
+            continue
         try:
             obtained = _obtained(descriptor, deadline)
             # Whoever deleted the index took the lock file with it; a lock on a file without a name locks nobody out.

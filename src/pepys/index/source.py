@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os.path import basename
 from typing import NamedTuple
@@ -93,11 +92,6 @@ class Source:
         youngest = max(self.stamp.mtime_ns, self.stamp.ctime_ns)
         whole = self.stamp.mtime_ns % 1_000_000_000 == 0 and self.stamp.ctime_ns % 1_000_000_000 == 0
         return youngest < self.examined_ns - (COARSE_TICK_NS if whole else CLOCK_TICK_NS)
-
-
-def sources_by_path(sources: list[Source]) -> Mapping[str, Source]:
-    """The sources, by path."""
-    return {source.path: source for source in sources}
 
 
 def stem(path: str) -> str:

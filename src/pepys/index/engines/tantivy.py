@@ -145,7 +145,10 @@ class TantivyEngine:
 
     def frequency(self, field: Field, term: str) -> int:
         """Documents that hold *term* in *field*."""
-        return int(self._searcher.doc_freq(field, term))
+        try:
+            return int(self._searcher.doc_freq(field, term))
+        except (ValueError, SystemError) as error:
+            raise EngineBroken(str(error)) from error
 
     def statistics(self, terms: Sequence[str], mean_tokens: dict[Field, float]) -> Statistics:
         """What `scan` needs to score a few documents on this engine's scale."""
