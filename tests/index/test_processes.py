@@ -214,3 +214,19 @@ def test_an_answer_is_made_of_one_moment(tmp_path: Path) -> None:
 
     assert [row.id for row in rows] == ["a", "b"]
     assert later == ["c"]
+
+
+def test_a_branch_that_was_abandoned_while_another_process_indexes_is_not_found(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    path = agent.talk("s1", "alpha", "alpha left")
+    with agent.open() as workspace:
+        workspace.history.refresh()
+        lock = f"{workspace.history.directory}/lock"
+    append(path, entry("right", "s1-0", "alpha right"))
+
+    with exclusive(lock, 0), agent.open() as workspace:
+        active, every = found(workspace, "alpha"), found(workspace, "alpha", branches="all")
+        browsed = found(workspace, "")
+
+    assert active == browsed == ["right", "s1-0"]
+    assert every == ["right", "s1-0", "s1-1"]

@@ -20,6 +20,7 @@ from pepys.hosts.reading import examine
 from pepys.index import apply, overlay
 from pepys.index.engines.tantivy import TantivyEngine
 from pepys.index.lock import exclusive
+from pepys.index.view import View
 from pepys.model.lineage import Live
 from pepys.workspace import Workspace
 from tests.index.history_files import Agent, aged, append, entry, found, header, jsonl, recall, thinking
@@ -411,8 +412,10 @@ def test_a_source_that_turns_out_to_be_another_hosts_is_read_from_its_beginning(
         workspace.history.roots = tuple(root._replace(host="omp") for root in roots)
         append(path, entry("new", "s1-1", "alpha"))
         ids = found(workspace, "alpha")
+        rows: Any = workspace.call("memory.sessions", {"scope": "global"})["sessions"]
 
     assert ids == ["new", "s1-0", "s1-1"]
+    assert [row["host"] for row in rows] == ["omp"]
 
 
 def test_what_pepys_itself_wrote_is_found_only_when_asked_for(agent: Agent) -> None:
@@ -434,3 +437,38 @@ def test_what_pepys_itself_wrote_is_found_only_when_asked_for(agent: Agent) -> N
     assert (page["total"], page["coverage"]["ownEntriesLeftOut"]) == (2, 1)
     assert asked == ["a", "b", "own"]
     assert [row["entryCount"] for row in rows] == [3]
+
+
+@pytest.mark.parametrize("failures", range(4))
+def test_stores_that_break_while_they_are_read_do_not_reach_the_answer(agent: Agent, failures: int) -> None:
+    path = str(agent.talk("s1", "alpha", "beta"))
+    made: list[int] = []
+
+    def question(view: View) -> list[str]:
+        made.append(1)
+        if len(made) <= failures:
+            raise sqlite3.DatabaseError("database disk image is malformed")
+        return [row.id for row in view.rows(view.sources[path])]
+
+    with agent.open() as workspace:
+        workspace.history.refresh()
+        ids = workspace.history.answer(question)
+        again = found(workspace, "alpha")
+
+    assert (ids, again) == (["s1-0", "s1-1"], ["s1-0"])
+
+
+def test_a_session_that_is_gone_leaves_the_index(agent: Agent) -> None:
+    path = agent.session("s1", thinking("t", None, "secretthought", "answer"))
+    agent.talk("s2", "alpha")
+    with agent.open(config={"memory": {"indexThinking": True}}) as workspace:
+        workspace.history.refresh()
+        before = kept(agent).documents, workspace.history.status().sources
+        path.unlink()
+
+        refreshed = workspace.history.refresh()
+        engine = TantivyEngine(f"{workspace.history.directory}/text", writable=False)
+        after = engine.documents, workspace.history.status().sources
+
+    assert refreshed.removed == 1
+    assert (before, after) == ((1, 2), (1, 1))
