@@ -374,13 +374,21 @@ class History:
 
     def _wipe(self) -> None:
         """Remove everything but the lock, which other processes may be waiting on."""
-        import shutil
-
         self.close()
         for name in os.listdir(self.directory):
             if name != "lock":
                 path = self._path(name)
-                shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+                _remove_tree(path) if os.path.isdir(path) else os.remove(path)
+
+
+def _remove_tree(path: str) -> None:
+    import shutil
+
+    for _ in range(TRIES):
+        with contextlib.suppress(OSError):  # a reader that opens the text index leaves its own lock file in it
+            shutil.rmtree(path)
+            return
+    shutil.rmtree(path)
 
 
 @dataclass(slots=True)
