@@ -205,7 +205,7 @@ def test_arguments_out_of_bounds_are_refused_by_name(diary: Diary, given: dict[s
     diary.talk("one", "apples")
 
     with pytest.raises(InvalidArgument, match=named):
-        diary.recall(**{"query": "apples", "scope": "session:one", **given})
+        diary.recall(**{"query": "apples", "scope": "session:one"} | given)
 
 
 @pytest.mark.parametrize("name", ["expectedSourceHash", "expectedLineageFingerprint"])
@@ -213,7 +213,7 @@ def test_bindings_without_an_explicit_session_are_refused(diary: Diary, name: st
     diary.talk("one", "apples")
 
     with pytest.raises(InvalidArgument, match="expectedSourceHash"):
-        diary.recall("apples", **{name: "0" * 64})
+        diary.call("memory.recall", {"query": "apples", "scope": "project", name: "0" * 64})
 
 
 def test_a_range_without_an_explicit_session_is_refused(diary: Diary) -> None:

@@ -32,6 +32,9 @@ MAX_CANDIDATES = 50_000
 
 VERIFIED_AT_ONCE = 500
 
+FARTHEST_MS = 1 << 62
+"""No entry is as far from 1970; the index can be asked for no time that is much farther."""
+
 
 def recall(history: History, context: Context, request: RecallRequest) -> dict[str, object]:
     """Answer a recall request; the spec's errors are part of the page (decisions 36).
@@ -87,8 +90,8 @@ class _Recall:
         self._filters = Filters(
             request.role,
             request.tool or None,
-            None if request.since is None else math.ceil(request.since),
-            None if request.until is None else math.floor(request.until),
+            None if request.since is None else _within_index(math.ceil(request.since)),
+            None if request.until is None else _within_index(math.floor(request.until)),
         )
         self._policy = context.config.memory
         self._start = min(request.offset, MAX_ITEMS)
@@ -191,7 +194,7 @@ class _Recall:
     def _size(self, generation: int) -> int:
         """Records of one source that browsing shows."""
         source, standing = self._view.source(generation), self._standings[generation]
-        if not standing.hidden:
+        if not standing.hidden and not standing.removed:
             return standing.records
         return sum(1 for _ in self._shown(source))
 
@@ -328,6 +331,10 @@ class _Recall:
                 expected_lineage_fingerprint=self._standings[self._only.generation].fingerprint,
             )
         return envelope.call("memory.recall", following)
+
+
+def _within_index(time_ms: int) -> int:
+    return max(-FARTHEST_MS, min(time_ms, FARTHEST_MS))
 
 
 def _smaller(hit: dict[str, object], over: int) -> dict[str, object]:
