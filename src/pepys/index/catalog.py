@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import Any
 
-from pepys.index.source import Row, Source
-from pepys.index.standing import Exceptional
+from pepys.index.source import Exceptions, Row, Source
 from pepys.model.entry import Field
 from pepys.model.lineage import Node
 from pepys.model.source import Stamp
@@ -19,7 +18,6 @@ from pepys.model.source import Stamp
 SCHEMA = 1
 
 _BUSY_MS = 10_000
-_MANY = 400  # SQL parameters in one statement
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -32,7 +30,7 @@ CREATE TABLE sources (
     session TEXT NOT NULL, cwd TEXT, parent TEXT, name TEXT, created INTEGER, last_time INTEGER,
     leaf TEXT, fingerprint TEXT NOT NULL, cyclic INTEGER NOT NULL, duplicates INTEGER NOT NULL,
     derived_ids INTEGER NOT NULL, oversized INTEGER NOT NULL,
-    diagnostics TEXT NOT NULL, lengths TEXT NOT NULL, appending INTEGER NOT NULL
+    diagnostics TEXT NOT NULL, lengths TEXT NOT NULL, exceptions TEXT NOT NULL, appending INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE entries (
     generation INTEGER NOT NULL, position INTEGER NOT NULL, child INTEGER NOT NULL, record INTEGER,
@@ -40,7 +38,7 @@ CREATE TABLE entries (
     role TEXT, tool TEXT, time INTEGER, error INTEGER NOT NULL, active INTEGER NOT NULL, own INTEGER NOT NULL,
     crc INTEGER NOT NULL, PRIMARY KEY (generation, position, child)
 ) WITHOUT ROWID;
-CREATE INDEX exceptions ON entries (generation, position, child, record, active, own) WHERE active = 0 OR own = 1;
+CREATE INDEX exceptional ON entries (generation, position, child) WHERE active = 0 OR own = 1;
 -- Generations that the text index may hold and nobody may find: unfinished or replaced readings.
 CREATE TABLE garbage (generation INTEGER PRIMARY KEY);
 """
@@ -49,7 +47,7 @@ _SOURCE_COLUMNS = (
     "path, host, root, agent, folder, kind, device, inode, size, mtime_ns, ctime_ns, examined_ns, generation, sha256,"
     " checkpoint, checkpoint_sha256, entries, records, active_records, own_records, session, cwd, parent, name,"
     " created, last_time, leaf, fingerprint, cyclic, duplicates, derived_ids, oversized, diagnostics,"
-    " lengths, appending"
+    " lengths, exceptions, appending"
 )
 _ROW_COLUMNS = "position, child, record, start, stop, id, parent, type, role, tool, time, error, active, own, crc"
 
@@ -117,8 +115,8 @@ class Catalog:
         """Every source."""
         rows = self._db.execute(f"SELECT {_SOURCE_COLUMNS} FROM sources").fetchall()  # noqa: S608
         # One document for all: a thousand small ones cost a cold start some milliseconds.
-        lengths = json.loads(f"[{','.join(row[-2] for row in rows)}]")
-        return [_source(row, found) for row, found in zip(rows, lengths, strict=True)]
+        texts = json.loads(f"[{','.join(f'{row[-3]},{row[-2]}' for row in rows)}]")
+        return [_source(row, *found) for row, *found in zip(rows, texts[::2], texts[1::2], strict=True)]
 
     def garbage(self) -> frozenset[int]:
         """Generations whose documents must be ignored, and removed by the next writer."""
@@ -153,27 +151,14 @@ class Catalog:
             )
         )
 
-    def exceptions(self, ends: Mapping[int, int]) -> dict[int, list[Exceptional]]:
-        """The rows that are inactive or our own, in source order.
-
-        Args:
-            ends: Generation -> the entry position before which rows count.
-        """
-        found: dict[int, list[Exceptional]] = {generation: [] for generation in ends}
-        generations = sorted(ends)
-        for start in range(0, len(generations), _MANY):
-            some = generations[start : start + _MANY]
-            rows = self._db.execute(
-                "SELECT generation, position, child, record, active, own FROM entries"  # noqa: S608
-                f" WHERE (active = 0 OR own = 1) AND generation IN ({','.join('?' * len(some))})"
-                " ORDER BY generation, position, child",
-                some,
-            )
-            for generation, *columns in rows:
-                row = Exceptional._make(columns)
-                if row.position < ends[generation]:
-                    found[generation].append(row)
-        return found
+    def exceptional_rows(self, generation: int) -> Iterator[Row]:
+        """The rows that are inactive or our own, in source order."""
+        cursor = self._db.execute(
+            f"SELECT {_ROW_COLUMNS} FROM entries"  # noqa: S608
+            " WHERE (active = 0 OR own = 1) AND generation = ? ORDER BY position, child",
+            (generation,),
+        )
+        return map(_row, cursor)
 
     # Writing: only by the holder of the index lock
 
@@ -280,11 +265,12 @@ def _row(columns: Sequence[Any]) -> Row:
     return Row._make(columns)
 
 
-def _source(columns: Sequence[Any], lengths: dict[Field, int]) -> Source:
-    *head, diagnostics, _, appending = columns
+def _source(columns: Sequence[Any], lengths: dict[Field, int], exceptions: list[list[Any]]) -> Source:
+    *head, diagnostics, _, _, appending = columns
     stamp = Stamp._make(head[6:11])
     found = json.loads(diagnostics) if diagnostics else {}
-    fields = (*head[:6], stamp, *head[11:], found, lengths, bool(appending))
+    runs = tuple(map(Exceptions._make, exceptions))
+    fields = (*head[:6], stamp, *head[11:], found, lengths, runs, bool(appending))
     return Source(*fields)
 
 
@@ -320,5 +306,6 @@ def _columns(source: Source) -> tuple[object, ...]:
         source.oversized,
         json.dumps(source.diagnostics) if source.diagnostics else "",
         json.dumps(source.lengths),
+        json.dumps(source.exceptions),
         source.appending,
     )

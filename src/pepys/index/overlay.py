@@ -11,7 +11,7 @@ from pepys.hosts.reading import examine
 from pepys.index.catalog import Catalog
 from pepys.index.document import Policy
 from pepys.index.projection import Projection, checkpoint, settle
-from pepys.index.source import Row, Source
+from pepys.index.source import Row, Source, exceptions
 from pepys.index.view import Overlay
 from pepys.model.lineage import Node
 from pepys.model.source import Listing
@@ -74,12 +74,14 @@ def _include(overlay: Overlay, source: Source, rows: list[Row], catalog: Catalog
     inactive = frozenset(node.position for node in nodes) - active.positions
     old = () if catalog is None else catalog.rows(source.generation, 0, first)
     ids: Counter[str] = Counter()
+    everything = [row._replace(active=row.position not in inactive) for row in (*old, *rows)]
     source.active_records = 0
-    for row in (*old, *rows):
+    for row in everything:
         if row.record is not None:
             ids[row.id] += 1
-            source.active_records += row.position not in inactive
+            source.active_records += row.active
     source.duplicates = any(count > 1 for count in ids.values())
+    source.exceptions = exceptions(everything)
     overlay.sources[source.path] = source
     overlay.rows[source.generation] = rows
     overlay.inactive[source.generation] = inactive

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from os.path import basename
 from typing import NamedTuple
@@ -41,6 +42,34 @@ class Row(NamedTuple):
         return Place(generation, self.position, self.child).packed()
 
 
+class Exceptions(NamedTuple):
+    """A run of entries that are inactive or our own; all others need no second look."""
+
+    first: int  # entry positions, half-open
+    end: int
+    record: int  # rank of the first record in the run
+    records: int  # how many there are in it
+    active: bool
+    own: bool
+
+
+def exceptions(rows: Iterable[Row]) -> tuple[Exceptions, ...]:
+    """The exceptional runs among *rows*, which are in source order."""
+    runs: list[Exceptions] = []
+    for row in rows:
+        if row.active and not row.own:
+            continue
+        last = runs[-1] if runs else None
+        if last is not None and row.position <= last.end and (last.active, last.own) == (row.active, row.own):
+            run = runs.pop()._replace(end=row.position + 1)
+        else:
+            run = Exceptions(row.position, row.position + 1, 0, 0, bool(row.active), bool(row.own))
+        if row.record is not None:
+            run = run._replace(record=run.record if run.records else row.record, records=run.records + 1)
+        runs.append(run)
+    return tuple(runs)
+
+
 @dataclass(slots=True)
 class Source:
     """A source as of its last reading."""
@@ -75,6 +104,7 @@ class Source:
     oversized: bool = False
     diagnostics: dict[str, int] = field(default_factory=dict)
     lengths: dict[Field, int] = field(default_factory=dict)  # characters of text by field
+    exceptions: tuple[Exceptions, ...] = ()
     appending: bool = False  # documents past `entries` may be in the text index: a crash, or a writer at work
 
     @property

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pepys.index.document import Place
-from pepys.index.source import Row, Source
+from pepys.index.source import Exceptions, Row, Source, exceptions
 from pepys.model.lineage import Branches, Live, Node
 from pepys.normalise import lineage
-
-
-class Exceptional(NamedTuple):
-    """A row that is inactive or our own; all others need no second look."""
-
-    position: int
-    child: int
-    record: int | None
-    active: bool
-    own: bool
-
-
-def exceptional(rows: Iterable[Row]) -> Iterator[Exceptional]:
-    """The exceptional ones of *rows*."""
-    for row in rows:
-        if not row.active or row.own:
-            yield Exceptional(row.position, row.child, row.record, row.active, row.own)
 
 
 class Standing(NamedTuple):
@@ -35,27 +18,49 @@ class Standing(NamedTuple):
     generation: int
     fingerprint: str
     records: int  # in this mode
-    hidden: frozenset[int]  # packed places of records that are not found
-    skipped: tuple[int, ...]  # ranks, among all records, of those that are not in this mode; ascending
+    hidden: tuple[tuple[int, int], ...]  # runs of packed places that are not found, half-open, ascending
+    skipped: tuple[tuple[int, int, int], ...]  # runs of records not in this mode: (first, end, how many before)
     cyclic: bool = False
+    removed: frozenset[int] = frozenset()  # more packed places that are not found
 
     def rank(self, row: Row) -> int:
         """The index of a record in this mode (decisions 2)."""
         record = row.record or 0
-        return record - bisect_left(self.skipped, record)
+        at = bisect_right(self.skipped, (record, _BEYOND, 0)) - 1
+        if at < 0:
+            return record
+        first, end, before = self.skipped[at]
+        return record - before - (min(end, record) - first)
 
     def holds(self, row: Row) -> bool:
         """Whether a record is in this mode."""
-        at = bisect_left(self.skipped, row.record or 0)
-        return row.record is not None and not (at < len(self.skipped) and self.skipped[at] == row.record)
+        if row.record is None:
+            return False
+        at = bisect_right(self.skipped, (row.record, _BEYOND, 0)) - 1
+        return at < 0 or row.record >= self.skipped[at][1]
+
+    def finds(self, place: int) -> bool:
+        """Whether the record at a packed place may be found."""
+        at = bisect_right(self.hidden, (place, _BEYOND)) - 1
+        return (at < 0 or place >= self.hidden[at][1]) and place not in self.removed
 
     def shows(self, row: Row) -> bool:
         """Whether a record is in this mode and may be found."""
-        return self.holds(row) and row.packed(self.generation) not in self.hidden
+        return self.holds(row) and self.finds(row.packed(self.generation))
 
-    def hiding(self, rows: Iterable[Row]) -> Standing:
+    def rejected(self, places: Sequence[int]) -> Iterator[int]:
+        """Those of *places*, which are sorted, that are not found. Work is proportional to them, not to *places*."""
+        for first, end in self.hidden:
+            yield from places[bisect_left(places, first) : bisect_left(places, end)]
+        if self.removed:
+            yield from self.removed.intersection(places)
+
+    def removing(self, rows: Iterable[Row]) -> Standing:
         """The same, but that *rows* are not found either."""
-        return self._replace(hidden=self.hidden.union(row.packed(self.generation) for row in rows))
+        return self._replace(removed=self.removed.union(row.packed(self.generation) for row in rows))
+
+
+_BEYOND = 1 << 80
 
 
 Known = dict[tuple[int, Branches, bool], Standing]
@@ -73,7 +78,6 @@ class Standings:
         *,
         own: bool,
         rows: Callable[[Source], Iterable[Row]],
-        exceptions: Callable[[Sequence[Source]], Mapping[int, Iterable[Exceptional]]],
         volatile: Container[int],
         known: Known,
     ) -> None:
@@ -82,56 +86,37 @@ class Standings:
         Args:
             sources: By generation.
             rows: All rows of a source.
-            exceptions: The exceptional rows of some sources, by generation.
             volatile: Generations of which more was read than is committed.
             known: Standings of committed readings that still hold, to be added to.
         """
         self.sources = sources
         self._branches, self._live, self._own = branches, live, own
-        self._rows, self._exceptions, self._known = rows, exceptions, known
-        self._volatile = volatile
+        self._rows, self._volatile, self._known = rows, volatile, known
         self._special: dict[int, Standing] = {}
-        self._new: Known = {}
 
     def __getitem__(self, generation: int) -> Standing:
         """The standing of the source with this generation."""
         special = self._special.get(generation)
         if special is not None:
             return special
-        self.prepare([generation])
-        return self._special.get(generation) or self._kept(generation)[self._key(generation)]
-
-    def prepare(self, generations: Iterable[int]) -> None:
-        """Work out the standings of several sources at once."""
-        needed = []
-        for generation in generations:
-            source = self.sources[generation]
-            if generation in self._special or self._key(generation) in self._kept(generation):
-                continue
-            if self._branches == "active" and source.path in self._live:
-                self._special[generation] = self._on_live_branch(source, self._live[source.path])
-            elif source.plain:
-                self._keep(source, ())
+        key = (generation, self._branches, self._own)
+        standing = self._known.get(key) if generation not in self._volatile else None
+        if standing is None:
+            standing = self._standing(self.sources[generation])
+            if generation in self._volatile or self.sources[generation].path in self._live:
+                self._special[generation] = standing
             else:
-                needed.append(source)
-        if needed:
-            exceptions = self._exceptions(needed)
-            for source in needed:
-                self._keep(source, exceptions[source.generation])
+                self._known[key] = standing
+        return standing
 
-    def _keep(self, source: Source, exceptions: Iterable[Exceptional]) -> None:
-        standing = _standing(source, exceptions, self._branches, own=self._own)
-        self._kept(source.generation)[self._key(source.generation)] = standing
-
-    def _kept(self, generation: int) -> Known:
-        return self._new if generation in self._volatile else self._known
-
-    def _key(self, generation: int) -> tuple[int, Branches, bool]:
-        return generation, self._branches, self._own
+    def _standing(self, source: Source) -> Standing:
+        if self._branches == "active" and source.path in self._live:
+            return self._on_live_branch(source, self._live[source.path])
+        return _standing(source, source.exceptions, self._branches, own=self._own)
 
     def hide(self, generation: int, rows: Iterable[Row]) -> None:
         """Let *rows* of a source not be found, in these standings only."""
-        self._special[generation] = self[generation].hiding(rows)
+        self._special[generation] = self[generation].removing(rows)
 
     def judged(self) -> set[int]:
         """Generations that may have matches which are not found."""
@@ -147,22 +132,25 @@ class Standings:
     def _on_live_branch(self, source: Source, live: Live) -> Standing:
         rows = list(self._rows(source))
         branch = lineage.live([Node(row.position, row.id, row.parent) for row in rows if not row.child], live)
-        placed = exceptional(row._replace(active=row.position in branch.positions) for row in rows)
-        standing = _standing(source, placed, "active", own=self._own)
+        placed = (row._replace(active=row.position in branch.positions) for row in rows)
+        standing = _standing(source, exceptions(placed), "active", own=self._own)
         return standing._replace(fingerprint=branch.fingerprint, cyclic=branch.cyclic)
 
 
-def _standing(source: Source, exceptions: Iterable[Exceptional], branches: Branches, *, own: bool) -> Standing:
+def _standing(source: Source, found: Iterable[Exceptions], branches: Branches, *, own: bool) -> Standing:
     every = branches == "all"
-    hidden, skipped = [], []
-    for row in exceptions:
-        absent = not row.active and not every
-        if absent and row.record is not None:
-            skipped.append(row.record)
-        if absent or (row.own and not own):
-            hidden.append(Place(source.generation, row.position, row.child).packed())
+    hidden: list[tuple[int, int]] = []
+    skipped: list[tuple[int, int, int]] = []
+    absent = 0
+    for span in found:
+        away = not span.active and not every
+        if away and span.records:
+            skipped.append((span.record, span.record + span.records, absent))
+            absent += span.records
+        if away or (span.own and not own):
+            start, end = (Place(source.generation, position, 0).packed() for position in (span.first, span.end))
+            hidden.append((start, end))
     # With all branches there is nothing to select: only the source hash protects such a token.
     fingerprint = lineage.every(()).fingerprint if every else source.fingerprint
-    records = source.records - len(skipped)
     cyclic = bool(source.cyclic) and not every
-    return Standing(source.generation, fingerprint, records, frozenset(hidden), tuple(skipped), cyclic)
+    return Standing(source.generation, fingerprint, source.records - absent, tuple(hidden), tuple(skipped), cyclic)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from pepys.index.document import GENERATION_SHIFT, Document, Place, unpacked
 from pepys.index.engines.base import FIELDS, Among, Everything, Filters, Query, Runs, Statistics, Words
 from pepys.index.engines.tantivy import TantivyEngine
 from pepys.index.source import Row, Source
-from pepys.index.standing import Exceptional, Known, Standings, exceptional
+from pepys.index.standing import Known, Standings
 from pepys.model.entry import Field
 from pepys.model.lineage import Branches, Live
 from pepys.model.source import Listing
@@ -128,19 +129,9 @@ class View:
             live,
             own=own,
             rows=self.rows,
-            exceptions=self._exceptions,
             volatile=self._overlay.rows,
             known=self._known_standings,
         )
-
-    def _exceptions(self, sources: Sequence[Source]) -> Mapping[int, Iterable[Exceptional]]:
-        """The rows of some sources that are inactive or our own, in source order."""
-        new = [source for source in sources if source.generation in self._overlay.rows or self._catalog is None]
-        found: dict[int, Iterable[Exceptional]] = {source.generation: exceptional(self.rows(source)) for source in new}
-        if self._catalog is not None:
-            ends = {source.generation: source.entries for source in sources if source.generation not in found}
-            found.update(self._catalog.exceptions(ends))
-        return found
 
     # Search
 
@@ -182,7 +173,7 @@ class View:
 
     def _shown(self, place: int, standings: Standings) -> bool:
         generation, position, _ = unpacked(place)
-        return place not in standings[generation].hidden and position < self._committed[generation].entries
+        return standings[generation].finds(place) and position < self._committed[generation].entries
 
     def _rejected(self, query: Query, filters: Filters, standings: Standings) -> set[int]:
         """Packed places of committed matches that are not found after all."""
@@ -192,16 +183,13 @@ class View:
         # A growing source's documents may be ahead of what this view takes it to hold, however it has read the rest.
         growing = self._growing & standings.sources.keys()
         for some in self._by_size((standings.judged() | growing) & self._committed.keys()):
-            places = self._engine.places(query, filters, Among(frozenset(some)))
-            hidden: set[int] = set()  # set operations, because there can be a hundred thousand places
-            hit = {place >> GENERATION_SHIFT for place in places}
-            standings.prepare(hit)
-            for generation in hit:
-                hidden |= standings[generation].hidden
+            places = sorted(self._engine.places(query, filters, Among(frozenset(some))))
+            for generation in some:
+                rejected.update(standings[generation].rejected(places))
                 if self._committed[generation].appending:
                     end = Place(generation, self._committed[generation].entries, 0).packed()
-                    hidden.update(place for place in places if place >> GENERATION_SHIFT == generation and place >= end)
-            rejected |= hidden.intersection(places)
+                    following = Place(generation + 1, 0, 0).packed()
+                    rejected.update(places[bisect_left(places, end) : bisect_left(places, following)])
         return rejected
 
     def _by_size(self, generations: Iterable[int]) -> Iterator[list[int]]:
@@ -245,7 +233,7 @@ class View:
         scan = Scan(documents, self._statistics(query))
         hits = scan.search(query, filters, Among(frozenset(standings.sources)), len(documents))
         found = (_Match(score, time, place) for (score, place), time in zip(hits.best, hits.times, strict=True))
-        return [match for match in found if match.place not in standings[match.place >> GENERATION_SHIFT].hidden]
+        return [match for match in found if standings[match.place >> GENERATION_SHIFT].finds(match.place)]
 
     def _statistics(self, query: Query) -> Statistics | None:
         """The committed corpus's statistics, so that a few uncommitted documents are scored on its scale."""
