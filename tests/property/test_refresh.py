@@ -24,7 +24,7 @@ WORDS = ("alpha", "beta", "gamma", "delta_x", "naïve", "記憶", "alphabet")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 ROLES = st.sampled_from(("user", "assistant", "toolResult"))
 CLOSE = 1.05
-"""Scores nearer to one another than this may be ordered either way (decisions 13)."""
+"""Scores nearer to one another than this may be ordered either way."""
 
 QUERIES: tuple[dict[str, object], ...] = (
     {"query": "alpha"},

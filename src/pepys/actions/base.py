@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pepys.model.context import Context
 
 Audience = Literal["model", "person", "host"]
-"""Who may call an action. Only those for models become tools, guest calls and catalog entries (decisions 29)."""
+"""Who may call an action. Only those for models become tools, guest calls and catalog entries."""
 
 
 class Annotations(NamedTuple):

@@ -158,7 +158,7 @@ def keywords(args: argparse.Namespace, env: Mapping[str, str]) -> dict[str, Any]
             return expanded
         raise InvalidArgument(f"{option}: there is no folder {expanded}.")
 
-    # Pi tells the commands that its tools run which session they belong to (decisions 35).
+    # Pi tells the commands that its tools run which session they belong to.
     told = env if args.session_file is None else {}
     return {
         "host": args.host,

@@ -1,6 +1,6 @@
 """Carry out a plan. Only the holder of the index lock does.
 
-Order of commits (decisions 3). Rows and the intent are committed first: a new reading's generation is garbage until a
+Order of commits. Rows and the intent are committed first: a new reading's generation is garbage until a
 source points at it, a growing source is marked as appending. Then the text. Then, in one transaction, the sources are
 switched over. After a crash anywhere between, readers ignore what no source points at, and the next writer removes it.
 """

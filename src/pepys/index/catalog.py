@@ -245,7 +245,7 @@ class Catalog:
 
     def _create(self) -> None:
         self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = NORMAL")
+        self._db.execute("PRAGMA synchronous = FULL")
         with self.transaction():
             if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
                 for statement in _TABLES.split(";"):

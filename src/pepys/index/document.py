@@ -10,7 +10,7 @@ from pepys import normalise
 from pepys.model.entry import Event, Field
 
 MAX_PASSAGE_CHARS = 1 << 20
-"""Text beyond this is searchable in its head and tail only, with the reason `oversized_text` (decisions 9)."""
+"""Text beyond this is searchable in its head and tail only, with the reason `oversized_text`."""
 
 _POSITION_BITS, _CHILD_BITS = 28, 12
 GENERATION_SHIFT = _POSITION_BITS + _CHILD_BITS

@@ -17,7 +17,7 @@ from pepys.model.lineage import Node
 from pepys.model.source import Listing
 
 SCAN_BYTES = 64 << 20
-"""Bytes of sources that one call reads beside the index (decisions 11)."""
+"""Bytes of sources that one call reads beside the index."""
 
 _FIRST_UNCOMMITTED = 1 << 23
 """Generations of readings that live in memory only; no index gets that far."""

@@ -12,7 +12,7 @@ from pepys.model.entry import Field
 from pepys.model.source import Kind, Stamp
 
 CLOCK_TICK_NS = 20_000_000
-"""File systems stamp in steps of up to 10 ms; a younger stamp proves nothing (decisions 37)."""
+"""File systems stamp in steps of up to 10 ms; a younger stamp proves nothing."""
 
 COARSE_TICK_NS = 2_000_000_000
 """For file systems that keep whole seconds only."""
@@ -111,11 +111,6 @@ class Source:
     def plain(self) -> bool:
         """Whether every record is active and foreign, so that no hit in it needs a second look."""
         return self.active_records == self.records and not self.own_records and not self.appending
-
-    @property
-    def recency(self) -> tuple[int, str]:
-        """Sort key: newest first, then path."""
-        return -self.stamp.mtime_ns, self.path
 
     def settled(self) -> bool:
         """Whether the stamp was old enough, when it was taken, to prove that equal means unchanged."""

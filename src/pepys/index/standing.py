@@ -24,7 +24,7 @@ class Standing(NamedTuple):
     removed: frozenset[int] = frozenset()  # more packed places that are not found
 
     def rank(self, row: Row) -> int:
-        """The index of a record in this mode (decisions 2)."""
+        """The index of a record in this mode."""
         record = row.record or 0
         at = bisect_right(self.skipped, (record, _BEYOND, 0)) - 1
         if at < 0:

@@ -247,7 +247,7 @@ class View:
         return self._engine.statistics(query.terms, mean)
 
     def _ordered(self, matches: list[_Match]) -> list[tuple[float, Place]]:
-        """Best first; exact ties newest first, then by session and append position (decisions 13)."""
+        """Best first; exact ties newest first, then by session and append position."""
 
         def key(match: _Match) -> tuple[float, int, str, int]:
             session = self.source(match.place >> GENERATION_SHIFT).session

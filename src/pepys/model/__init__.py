@@ -1,1 +1,1 @@
-"""Values that flow between the stages: frozen, without behaviour beyond their own printed form."""
+"""Values that flow between the stages, without behaviour beyond their own printed form."""

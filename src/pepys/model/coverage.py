@@ -9,7 +9,6 @@ REASONS: Mapping[str, tuple[bool, str]] = {
     # reason: (makes the answer incomplete, what it means)
     "source_unavailable": (True, "a source could not be read"),
     "source_changed_during_index": (True, "a source changed while it was read; its newest text may be missing"),
-    "index_error": (True, "a source could not be indexed"),
     "root_not_listed": (True, "a session directory could not be listed completely"),
     "project_session_dir_missing": (True, "the project has no session directory"),
     "catching_up": (True, "the first index is still being built; ask again, or run `pepys index`"),
@@ -21,7 +20,6 @@ REASONS: Mapping[str, tuple[bool, str]] = {
     "oversized_text": (True, "text over 1 MiB is searchable in its head and tail only"),
     "invalid_parent_graph": (True, "parent links form a cycle"),
     "duplicate_entry_id": (True, "an entry id occurs twice among the records"),
-    "duplicate_operation_address": (True, "an operation address occurs twice among the records"),
     "query_has_no_terms": (True, "a literal query of punctuation only finds nothing, which proves nothing"),
     "candidate_entry_budget": (True, "more than 50,000 candidates would have to be verified"),
     "candidate_item_budget": (True, "paging goes past the 10,000th hit"),

@@ -1,6 +1,6 @@
 """Requests of the memory actions (spec 1; limits from the registry that the spec describes).
 
-Field metadata is the only source of schemas, validation, command-line options and documentation
+Field metadata is the only source of schemas, validation and documentation
 (`actions.schema`). JSON names are the camelCase forms of the field names.
 
 Annotations are evaluated here, because `actions.schema` reads them: evaluating them again from text would cost a

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 
 class Stamp(NamedTuple):
-    """What `stat` said of a source; equal stamps prove "unchanged" unless the stamp is young (decisions 37)."""
+    """What `stat` said of a source; equal stamps prove "unchanged" unless the stamp is young."""
 
     device: int
     inode: int

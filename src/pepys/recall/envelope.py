@@ -10,7 +10,7 @@ from pepys.model.query import EntryRange, ExpandRequest, RecallRequest
 from pepys.spelling import camel
 
 ENVELOPE_CHARS = 30_000
-"""Code points of the compact JSON of a whole answer, non-ASCII unescaped (decisions 24)."""
+"""Code points of the compact JSON of a whole answer, non-ASCII unescaped."""
 
 
 MAX_METADATA_CHARS = 512

@@ -1,4 +1,4 @@
-"""Phrases: contiguous text, found through runs of tokens and then verified in the text itself (decisions 8)."""
+"""Phrases: contiguous text, found through runs of tokens and then verified in the text itself."""
 
 from __future__ import annotations
 

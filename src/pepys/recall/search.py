@@ -37,7 +37,7 @@ FARTHEST_MS = 1 << 62
 
 
 def recall(history: History, context: Context, request: RecallRequest) -> dict[str, object]:
-    """Answer a recall request; the spec's errors are part of the page (decisions 36).
+    """Answer a recall request; the spec's errors are part of the page.
 
     Raises:
         InvalidArgument: The request contradicts itself.
@@ -131,7 +131,7 @@ class _Recall:
         self._standings.hide(source.generation, outside)
 
     def _hide_copies(self) -> None:
-        """Of identical entries in several files of one session, find the one in the newest file (decisions 37)."""
+        """Of identical entries in several files of one session, find the one in the newest file."""
         seen: dict[tuple[str, str], set[tuple[int | None, int]]] = {}
         for source in self._selection.sources:
             if source.session not in self._shared:

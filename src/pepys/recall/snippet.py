@@ -9,7 +9,7 @@ from pepys.text import folded, token_spans
 
 
 def snippet(text: str, anchor: int, chars: int) -> tuple[str, bool]:
-    """A window of *chars* code points, and whether anything was cut.
+    """A window of *chars* code points of *text*, and whether anything was cut.
 
     It begins a third of the window before *anchor*, is moved back at the end of the text, and has `…` at each cut side.
     """

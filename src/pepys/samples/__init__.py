@@ -1,4 +1,4 @@
-"""Sessions made up for `pepys demo` and the tutorial: a web shop sells its last mug twice.
+"""Sessions made up for `pepys demo`: a web shop sells its last mug twice.
 
 Below `pi` and `omp` lie session folders as these hosts write them, all of the project `PROJECT`.
 """

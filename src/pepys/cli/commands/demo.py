@@ -111,7 +111,7 @@ def _expand(page: Mapping[str, Any], out: Output) -> None:
 
 
 def _own_history(args: argparse.Namespace, out: Output, index: Path) -> None:
-    """The user's newest entries, with an index that is thrown away; whatever goes wrong only ends the demo."""
+    """The user's newest session, with an index that is thrown away; whatever goes wrong only ends the demo."""
     from pepys import workspace
 
     _title(out, "And your own sessions?")

@@ -14,7 +14,7 @@ from pepys.model.query import Role
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add what `memory.recall` takes, in a person's words."""
-    parser.add_argument("words", nargs="*", metavar="WORD", help="what to find; nothing: the newest entries")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="what to find; without it: the newest session")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--phrase", action="store_true", help="the words as one contiguous text")
     mode.add_argument("--match", choices=["any", "all"], help="entries with any of the words (default) or all of them")

@@ -94,10 +94,6 @@ class TantivyEngine:
                 self.reload()
             self._writer = None
 
-    def abandon(self) -> None:
-        """Give up the writer and everything that was not committed."""
-        self._writer = None
-
     def reload(self) -> None:
         """See what other processes have committed."""
         self._index.reload()
