@@ -13,6 +13,9 @@ from collections.abc import Iterator
 MAX_TOKEN_BYTES = 60_000
 """Longer tokens are replaced by a digest: the engine would drop them silently at 65,530 bytes."""
 
+GIANT = "giant_"
+"""What the digests that stand for such tokens begin with."""
+
 _RUN = re.compile(r"\w+")
 _GIANT = re.compile(rf"\S{{{MAX_TOKEN_BYTES // 4}}}")
 
@@ -102,4 +105,4 @@ def _bounded(token: str) -> str:
         return token
     import hashlib
 
-    return "giant_" + hashlib.sha256(encoded).hexdigest()
+    return GIANT + hashlib.sha256(encoded).hexdigest()

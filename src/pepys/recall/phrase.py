@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from pepys.index.engines.base import Run, Runs
 from pepys.model.entry import Event, Field
@@ -14,6 +15,9 @@ from pepys.text import canonical, folded, tokens
 # holds none of them lies within one passage, and between two of them its tokens do.
 _BORDERS = re.compile(r"[\n:()\[\]$>]")
 
+# An engine is asked for no more than this of a phrase: more costs seconds and hardly narrows what is found.
+_MAX_RUNS, _MAX_TOKENS, _MAX_EDGE_CHARS = 32, 32, 64
+
 
 def candidates(phrase: str) -> Runs:
     """What documents must hold to hold *phrase*. No run at all: any document may."""
@@ -21,20 +25,22 @@ def candidates(phrase: str) -> Runs:
     if any(unicodedata.combining(char) for char in text) or len(text.lower()) != len(text):
         # Marks join or split tokens depending on what surrounds them: nothing is certain, everything is read.
         return Runs(())
-    return Runs(tuple(_runs(text)))
+    return Runs(tuple(islice(_runs(text), _MAX_RUNS)))
 
 
 def _runs(text: str) -> Iterator[Run]:
     start = 0
     for border in (*_BORDERS.finditer(text), None):
         end = len(text) if border is None else border.start()
-        words = tuple(tokens(text[start:end]))
+        words = tokens(text[start:end])
+        open_left = start == 0 and _is_word(text[0])
+        open_right = border is None and _is_word(text[-1]) and len(words) <= _MAX_TOKENS
         if words:
-            yield Run(
-                words,
-                open_left=start == 0 and _is_word(text[0]),
-                open_right=border is None and _is_word(text[-1]),
-            )
+            if open_left:
+                words[0] = words[0][-_MAX_EDGE_CHARS:]
+            if open_right:
+                words[-1] = words[-1][:_MAX_EDGE_CHARS]
+            yield Run(tuple(words[:_MAX_TOKENS]), open_left, open_right)
         start = end if border is None else border.end()
 
 

@@ -29,7 +29,7 @@ class Words(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Tokens that stand side by side within one passage. An open edge may be part of a longer token."""
+    """Tokens that stand side by side within one passage. An open edge may be part of a longer token, and of a giant."""
 
     tokens: tuple[str, ...]  # at least one
     open_left: bool = False

@@ -22,7 +22,7 @@ from pepys.index.engines.base import (
     Words,
 )
 from pepys.model.entry import Field
-from pepys.text import token_line
+from pepys.text import GIANT, token_line
 
 K1, B = 1.2, 0.75
 
@@ -155,6 +155,6 @@ def _fits(run: Run, window: Sequence[str]) -> bool:
             fits = seen.startswith(token)
         else:
             fits = token == seen
-        if not fits:
+        if not fits and not ((left or right) and seen.startswith(GIANT)):
             return False
     return True

@@ -23,7 +23,7 @@ from pepys.index.engines.base import (
     Words,
 )
 from pepys.model.entry import Field
-from pepys.text import token_line
+from pepys.text import GIANT, token_line
 
 if TYPE_CHECKING:
     from tantivy import IndexWriter, Searcher
@@ -236,13 +236,18 @@ class TantivyEngine:
         patterns: list[str | tuple[int, str]] = list(run.tokens)
         first, last = run.tokens[0], run.tokens[-1]
         if run.open_left:
-            patterns[0] = f".*{first}"
+            patterns[0] = _open(f".*{first}")
         if run.open_right:
-            patterns[-1] = f"{last}.*"
+            patterns[-1] = _open(f"{last}.*")
         if len(patterns) == 1:
             left, right = ".*" * run.open_left, ".*" * run.open_right
-            return _Q.regex_query(self._schema, field, f"{left}{first}{right}")
+            return _Q.regex_query(self._schema, field, _open(f"{left}{first}{right}"))
         return _Q.regex_phrase_query(self._schema, field, patterns)
+
+
+def _open(pattern: str) -> str:
+    """A pattern of part of a token. What is part of a giant one cannot be told, so each of those fits."""
+    return f"({pattern}|{GIANT}.*)"
 
 
 def _without_first(run: Run) -> list[Run]:
