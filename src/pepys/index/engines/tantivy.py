@@ -37,6 +37,9 @@ MANY_SEGMENTS = 24
 SELECTIVE = 2_000
 """So few candidates are verified sooner than the term dictionary is walked for an open left edge."""
 
+MAX_PATTERN_CHARS = 100
+"""Of a token in a pattern; the engine takes a thousand states, a character up to four."""
+
 _TIMELESS = -(1 << 62)
 
 _Q, _O = tantivy.Query, tantivy.Occur
@@ -233,20 +236,26 @@ class TantivyEngine:
             if len(run.tokens) == 1:
                 return _Q.term_query(self._schema, field, run.tokens[0], "basic")
             return _Q.phrase_query(self._schema, field, list(run.tokens))
-        patterns: list[str | tuple[int, str]] = list(run.tokens)
-        first, last = run.tokens[0], run.tokens[-1]
-        if run.open_left:
-            patterns[0] = _open(f".*{first}")
-        if run.open_right:
-            patterns[-1] = _open(f"{last}.*")
-        if len(patterns) == 1:
-            left, right = ".*" * run.open_left, ".*" * run.open_right
-            return _Q.regex_query(self._schema, field, _open(f"{left}{first}{right}"))
+        last = len(run.tokens) - 1
+        patterns: list[str | tuple[int, str]] = [
+            _pattern(token, open_left=run.open_left and at == 0, open_right=run.open_right and at == last)
+            for at, token in enumerate(run.tokens)
+        ]
+        if not last:
+            return _Q.regex_query(self._schema, field, str(patterns[0]))
         return _Q.regex_phrase_query(self._schema, field, patterns)
 
 
-def _open(pattern: str) -> str:
-    """A pattern of part of a token. What is part of a giant one cannot be told, so each of those fits."""
+def _pattern(token: str, *, open_left: bool, open_right: bool) -> str:
+    """A pattern that a token, or one that it is part of, fits.
+
+    What is part of a giant token cannot be told, so each of those fits an open one. The engine bounds the size of a
+    pattern; of a long token the beginning is enough, since what is found is verified.
+    """
+    cut = token[:MAX_PATTERN_CHARS]
+    if not open_left and not open_right and cut == token:
+        return token
+    pattern = ".*" * open_left + cut + ".*" * (open_right or cut != token)
     return f"({pattern}|{GIANT}.*)"
 
 
