@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from pepys.recall import search
+from pepys.errors import PepysError
+from pepys.model.coverage import REASONS
+from pepys.recall import evidence, search
 from tests.recall.diary import (
     Diary,
     append,
@@ -387,3 +389,55 @@ def test_a_deleted_session_leaves_no_trace(diary: Diary) -> None:
 
     assert (before, page["total"]) == (1, 0)
     assert page["coverage"]["eligibleSessions"] == 0
+
+
+def test_a_source_that_changes_while_it_is_quoted_is_not_quoted(diary: Diary, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = diary.talk("one", "word secret")
+    diary.recall("word")
+    rewrite_before_evidence(monkeypatch, path)
+
+    page = diary.recall("word")
+
+    assert (ids(page), page["hits"][0]["snippet"]) == (["one-0"], "")
+    assert page["coverage"]["reasons"] == ["source_changed_during_index"]
+    assert page["coverage"]["complete"] is False
+
+
+def test_a_source_that_changes_while_it_is_expanded_is_stale(diary: Diary, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = diary.talk("one", "word secret")
+    diary.recall("word")
+    rewrite_before_evidence(monkeypatch, path)
+
+    with pytest.raises(PepysError) as refused:
+        diary.expand(session="one", indices=[0])
+
+    assert refused.value.code == "stale_pointer"
+
+
+def rewrite_before_evidence(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    events = evidence.events
+
+    def rewritten(records: Any) -> Any:
+        path.write_bytes(path.read_bytes().replace(b"secret", b"public"))
+        return events(records)
+
+    monkeypatch.setattr(evidence, "events", rewritten)
+
+
+def test_every_reason_in_the_table_is_given_somewhere() -> None:
+    sources = Path(search.__file__).parents[1].rglob("*.py")
+    code = "".join(source.read_text(encoding="utf-8") for source in sources if source.name != "coverage.py")
+
+    unused = {reason for reason in REASONS if f'"{reason}"' not in code}
+
+    assert unused == set()
+
+
+def test_a_count_of_hot_sessions_is_taken_and_said_not_to_be_followed(diary: Diary) -> None:
+    diary.talk("one", "word")
+
+    page = diary.recall("word", config_overrides={"memory": {"hotSessions": 50}})
+
+    assert ids(page) == ["one-0"]
+    assert page["coverage"]["reasons"] == ["hot_sessions_not_followed"]
+    assert page["coverage"]["complete"]
