@@ -31,8 +31,11 @@ def canonical(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """The form in which phrases are compared: NFKC, lower-cased, white space untouched."""
-    return canonical(text).lower()
+    """The form in which phrases are compared: NFKC, lower-cased, white space untouched.
+
+    A final sigma is written as any other one: which of the two lower-casing gives depends on what surrounds it.
+    """
+    return text.lower() if text.isascii() else canonical(text).lower().replace("\u03c2", "\u03c3")
 
 
 def tokens(text: str) -> list[str]:

@@ -224,6 +224,15 @@ def test_a_phrase_of_punctuation_is_text_like_any_other(diary: Diary) -> None:
     assert page["coverage"]["complete"]
 
 
+@pytest.mark.parametrize("phrase", ["ΛΌΓΟΣ", "λόγος", "λόγοσ", "ΓΟΣ", "Σ", "ς", "ο ΛΌΓΟΣ του", "ΛΌΓΟΣ:Α"])
+def test_a_sigma_is_a_sigma_wherever_it_stands(diary: Diary, phrase: str) -> None:
+    diary.talk("one", "Ο λόγος του", "Ο ΛΌΓΟΣ:ΑΛΛΑ")
+
+    page = diary.recall(phrase, queryMode="phrase")
+
+    assert page["total"] == (1 if " " in phrase or ":" in phrase else 2)
+
+
 def test_phrases_rank_by_the_kind_of_text_that_holds_them(diary: Diary) -> None:
     diary.session(
         "one",
