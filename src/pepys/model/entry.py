@@ -71,8 +71,14 @@ class Passage(NamedTuple):
     lead: str = ""  # separator, emitted only after earlier text
 
 
+Outcome = Literal["succeeded", "failed", "aborted", "timed_out"]
+
+OPERATION, FACT = "fabric_operation", "fabric_branch_fact"
+"""Types of child records: operations of an execution trace, and facts of a branch summary (spec 1)."""
+
+
 class Event(NamedTuple):
-    """What an entry means. One event an entry.
+    """What an entry, or a child record of it, means. One event an entry.
 
     The text of a record is its passages in order, each after its lead (spec 1's normalized text).
     """
@@ -84,3 +90,13 @@ class Event(NamedTuple):
     passages: tuple[Passage, ...] = ()
     files: tuple[str, ...] = ()  # distinct paths named by tool arguments, in order
     own: bool = False  # written by Pepys itself; not found again unless asked for
+    # What follows is known of child records only: operations and facts, typed out of an entry's details. Their `entry`
+    # is the carrier with the id, type, role, tool and error of the child.
+    ref: str | None = None  # what was called
+    provider: str | None = None
+    action: str | None = None
+    outcome: Outcome | None = None
+    address: str | None = None  # of an operation or a run: its stable address
+    carrier: str | None = None  # id of the entry that holds it
+    carrier_from: str | None = None  # of a fact: `fromId` of the branch summary that holds it
+    payload: Mapping[str, Any] | None = None  # the structure it was typed out of, without what is too large

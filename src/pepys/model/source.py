@@ -86,6 +86,10 @@ DIAGNOSTICS: Mapping[str, tuple[bool, str]] = {
     "record_too_large": (True, "a line is over 32 MiB and is not decoded"),
     "unknown_record_type": (True, "a record type that this version does not know; it counts for the tree only"),
     "unknown_shape": (True, "a known record type whose content has an unknown shape"),
+    "rejected_trace": (True, "an execution trace is not valid; its operations are no records"),
+    "rejected_branch_summary": (True, "details of a branch summary are not valid; their facts are no records"),
+    "duplicate_branch_fact_address": (True, "details of a branch summary name an address twice and are rejected"),
+    "duplicate_operation_address": (True, "one of those addresses is an operation's"),
     "missing_header": (False, "no session header; the id is the file's stem and the project is unknown"),
     "repeated_header": (False, "a second session header; the first one counts"),
 }

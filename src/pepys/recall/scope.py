@@ -13,7 +13,7 @@ from pepys.index.source import Source, stem
 from pepys.index.standing import Standings
 from pepys.index.view import View
 from pepys.model.context import Context
-from pepys.model.coverage import Coverage
+from pepys.model.coverage import REASONS, Coverage
 from pepys.model.lineage import Branches, Live
 from pepys.model.source import DIAGNOSTICS, Found
 
@@ -228,8 +228,7 @@ def _absence(view: View, found: Found) -> str:
 
 
 def _flaws(source: Source, standings: Standings, branches: Branches) -> Sequence[str]:
-    own_names = {"torn_tail": "torn_tail", "unknown_record_type": "unknown_record_type"}
-    flaws = [own_names.get(code, "damaged_source") for code in source.diagnostics if DIAGNOSTICS[code][0]]
+    flaws = [code if code in REASONS else "damaged_source" for code in source.diagnostics if DIAGNOSTICS[code][0]]
     if source.oversized:
         flaws.append("oversized_text")
     if source.cyclic and standings[source.generation].cyclic:
