@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 import sys
 from pathlib import Path
@@ -36,7 +37,7 @@ def write_user(env: dict[str, str], text: str) -> Path:
 def test_without_any_configuration_every_key_has_its_default(env: dict[str, str], project: Path) -> None:
     resolved = config.load(env, project)
 
-    assert resolved.memory == config.Memory(Path(env["HOME"]) / ".cache" / "pepys", True, 500, False, True, "auto")
+    assert resolved.memory == config.Memory(Path(env["HOME"]) / ".cache" / "pepys")
     assert resolved.index == config.Index((), 2000)
     assert resolved.origins == {}
 
@@ -77,12 +78,89 @@ def test_every_key_can_be_set_from_the_environment(key: config.Key, env: dict[st
         int: (key.minimum + 7, str(key.minimum + 7)),
         Path: (project / "x", str(project / "x")),
         tuple[str, ...]: (("a*", "b"), "a*:b" if sys.platform != "win32" else "a*;b"),
-    }.get(key.type, (key.default, str(key.default)))
+    }.get(key.type) or (key.words[-1], key.words[-1])
 
     resolved = config.load({**env, key.variable: text}, project)
 
     assert resolved.get(key) == value
     assert resolved.origins == {key.name: f"environment {key.variable}"}
+
+
+SPECIFIED: dict[str, object] = {
+    "enabled": True,
+    "indexDir": "~/.pi/agent/fabric/memory-index",
+    "maxSessions": 500,
+    "maxEntryChars": 2000,
+    "indexThinking": False,
+    "indexToolOutput": True,
+    "hotSessions": 50,
+    "maxColdVocabularyBytes": 524288,
+    "maxColdCacheBytes": 1048576,
+    "maxSyncSessions": 10000,
+    "maxSyncSourceBytes": 536870912,
+    "maxCacheCleanupFiles": 100000,
+    "regexMaxPatternBytes": 1024,
+    "regexMaxHaystackTerms": 20000,
+    "regexMaxHaystackBytes": 2097152,
+    "regexTimeoutMs": 250,
+}
+"""The block of spec 1, as a user copies it."""
+
+
+def toml(values: dict[str, object]) -> str:
+    # JSON's scalars are TOML's.
+    return "[memory]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items())
+
+
+@pytest.mark.parametrize("place", ["call context", "user file"])
+def test_the_block_of_the_specification_is_taken_as_it_is(place: str, env: dict[str, str], project: Path) -> None:
+    if place == "user file":
+        write_user(env, toml(SPECIFIED))
+    overrides: dict[str, object] = {"memory": SPECIFIED} if place == "call context" else {}
+
+    resolved = config.load(env, project, overrides)
+
+    values = {name: resolved.get(config.KEYS[f"memory.{name}"]) for name in SPECIFIED}
+    assert values == {**SPECIFIED, "indexDir": Path(env["HOME"]) / ".pi" / "agent" / "fabric" / "memory-index"}
+    assert {f"memory.{name}" for name in SPECIFIED} == resolved.origins.keys()
+
+
+@pytest.mark.parametrize("name", sorted(SPECIFIED.keys() - {"indexDir", "hotSessions"}))
+def test_the_defaults_are_those_of_the_specification(name: str) -> None:
+    assert config.KEYS[f"memory.{name}"].default == SPECIFIED[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "lowest", "highest"),
+    [
+        ("maxSessions", 1, 100_000),
+        ("maxEntryChars", 100, 1_000_000),
+        ("hotSessions", 0, 100_000),
+        ("maxColdVocabularyBytes", 2, 64 << 20),
+        ("maxColdCacheBytes", 512, 128 << 20),
+        ("maxSyncSessions", 1, 1_000_000),
+        ("maxSyncSourceBytes", 1 << 10, 8 << 30),
+        ("maxCacheCleanupFiles", 1, 1_000_000),
+        ("regexMaxPatternBytes", 1, 64 << 10),
+        ("regexMaxHaystackTerms", 1, 1_000_000),
+        ("regexMaxHaystackBytes", 1 << 10, 128 << 20),
+        ("regexTimeoutMs", 10, 10_000),
+    ],
+)
+def test_a_number_outside_of_its_range_is_clamped(
+    name: str, lowest: int, highest: int, env: dict[str, str], project: Path
+) -> None:
+    key = config.KEYS[f"memory.{name}"]
+
+    clamped = [config.load(env, project, {"memory": {name: given}}).get(key) for given in (-1, 1 << 40)]
+
+    assert clamped == [lowest, highest]
+
+
+def test_a_count_of_hot_sessions_may_come_from_the_environment(env: dict[str, str], project: Path) -> None:
+    resolved = config.load({**env, "PEPYS_MEMORY_HOT_SESSIONS": "50"}, project)
+
+    assert resolved.memory.hot_sessions == 50
 
 
 def test_the_index_directory_has_a_short_variable_and_the_full_name_wins(env: dict[str, str], project: Path) -> None:
@@ -113,6 +191,8 @@ def test_a_number_out_of_range_is_clamped_and_its_origin_says_so(env: dict[str, 
         ({"index": {"exclude": "x"}}, "index.exclude must be a list of strings, not 'x'"),
         ({"memory": {"indexDir": 3}}, "memory.indexDir must be a path, not 3"),
         ({"memory": {"hotSessions": "all"}}, "memory.hotSessions must be 'auto' or a whole number, not 'all'"),
+        ({"memory": {"hotSessions": True}}, "memory.hotSessions must be 'auto' or a whole number, not True"),
+        ({"memory": {"redact": True}}, "memory.redact must be 'off' or 'surfaces' or 'always', not True"),
     ],
 )
 def test_what_cannot_be_used_is_refused_by_name(

@@ -9,7 +9,7 @@ Later layers win: defaults, user file, trusted project file, environment, flags,
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from pepys import paths, trust
 from pepys.errors import InvalidConfiguration
@@ -17,6 +17,8 @@ from pepys.model.query import about
 from pepys.spelling import camel, suggestion
 
 PROJECT_FILE = ".pepys.toml"
+
+KI, MI, GI = 1 << 10, 1 << 20, 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +33,68 @@ class Memory:
         default=500,
         metadata=about("Most rows of `memory.sessions`. Recall sees every session.", minimum=1, maximum=100_000),
     )
+    max_entry_chars: int = field(
+        default=2000,
+        metadata=about(
+            "Code points of an entry that are searched in a hot session. Reading returns all of it.",
+            minimum=100,
+            maximum=1_000_000,
+        ),
+    )
     index_thinking: bool = field(default=False, metadata=about("Whether the model's thinking is searchable."))
     index_tool_output: bool = field(default=True, metadata=about("Whether what tools printed is searchable."))
     hot_sessions: Literal["auto"] | int = field(
         default="auto",
         metadata=about(
-            "Sessions with entry-level search. `auto`: all of them. A count is accepted, and not followed yet.",
+            "Newest sessions with entry-level search; older ones are cold. `auto`: every session is hot, and "
+            "maxEntryChars and maxSyncSourceBytes do not apply.",
             minimum=0,
             maximum=100_000,
+        ),
+    )
+    max_cold_vocabulary_bytes: int = field(
+        default=512 * KI,
+        metadata=about("Vocabulary of one cold session (bytes).", minimum=2, maximum=64 * MI),
+    )
+    max_cold_cache_bytes: int = field(
+        default=MI,
+        metadata=about("Whole digest of one cold session (bytes).", minimum=512, maximum=128 * MI),
+    )
+    max_sync_sessions: int = field(
+        default=10_000,
+        metadata=about("Sessions that one call brings up to date.", minimum=1, maximum=1_000_000),
+    )
+    max_sync_source_bytes: int = field(
+        default=512 * MI,
+        metadata=about("Source bytes that one call reads to bring sessions up to date.", minimum=KI, maximum=8 * GI),
+    )
+    max_cache_cleanup_files: int = field(
+        default=100_000,
+        metadata=about("Index files that one call inspects for removal.", minimum=1, maximum=1_000_000),
+    )
+    regex_max_pattern_bytes: int = field(
+        default=KI,
+        metadata=about("Regular expressions: the pattern (bytes of UTF-8).", minimum=1, maximum=64 * KI),
+    )
+    regex_max_haystack_terms: int = field(
+        default=20_000,
+        metadata=about("Regular expressions: texts and words that are matched.", minimum=1, maximum=1_000_000),
+    )
+    regex_max_haystack_bytes: int = field(
+        default=2 * MI,
+        metadata=about("Regular expressions: bytes of UTF-8 that are matched.", minimum=KI, maximum=128 * MI),
+    )
+    regex_timeout_ms: int = field(
+        default=250,
+        metadata=about(
+            "Regular expressions: longest matching before the worker is ended (ms).", minimum=10, maximum=10_000
+        ),
+    )
+    redact: Literal["off", "surfaces", "always"] = field(
+        default="surfaces",
+        metadata=about(
+            "Where credentials in text quoted from sessions are masked. `surfaces`: where it is shown to people; "
+            "calls and the library stay exact. `always`: in every answer. `off`: nowhere."
         ),
     )
 
@@ -87,6 +143,18 @@ class Key(NamedTuple):
     description: str
     minimum: int  # of numbers; what lies outside is clamped
     maximum: int
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that its type allows."""
+        return tuple(
+            word for part in (self.type, *get_args(self.type)) for word in get_args(part) if isinstance(word, str)
+        )
+
+    @property
+    def counts(self) -> bool:
+        """Whether it may be a number."""
+        return self.type is int or int in get_args(self.type)
 
     @property
     def name(self) -> str:
@@ -269,7 +337,7 @@ def _spelled(key: Key, text: str) -> object:
 
     if key.type is bool:
         return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(text.lower(), text)
-    if key.type is int:
+    if key.counts:
         return int(text) if text.strip().lstrip("-").isdecimal() else text
     if key.type == tuple[str, ...]:
         return text.split(os.pathsep)
@@ -286,10 +354,6 @@ def _checked(key: Key, given: object, layer: Layer, env: Mapping[str, str]) -> o
         if isinstance(given, bool):
             return given
         raise ValueError(f"must be true or false, not {given!r}")
-    if key.type is int:
-        if isinstance(given, int) and not isinstance(given, bool):
-            return min(max(given, key.minimum), key.maximum)
-        raise ValueError(f"must be a whole number, not {given!r}")
     if key.type == tuple[str, ...]:
         if isinstance(given, (list, tuple)) and all(isinstance(item, str) and item for item in given):
             return tuple(_pattern(item, layer, env) for item in given)
@@ -298,11 +362,12 @@ def _checked(key: Key, given: object, layer: Layer, env: Mapping[str, str]) -> o
         if isinstance(given, str) and given and "\0" not in given:
             return _inside(paths.expand(given, env, layer.base), layer)
         raise ValueError(f"must be a path, not {given!r}")
-    if given == key.default:
-        return given
-    if isinstance(given, int) and not isinstance(given, bool):
+    if key.counts and isinstance(given, int) and not isinstance(given, bool):
         return min(max(given, key.minimum), key.maximum)
-    raise ValueError(f"must be {key.default!r} or a whole number, not {given!r}")
+    if isinstance(given, str) and given in key.words:
+        return given
+    allowed = [*map(repr, key.words), *(["a whole number"] if key.counts else [])]
+    raise ValueError(f"must be {' or '.join(allowed)}, not {given!r}")
 
 
 def _pattern(text: str, layer: Layer, env: Mapping[str, str]) -> str:

@@ -289,7 +289,7 @@ def test_doctor_wants_another_directory_where_none_can_be_made(pepys: Pepys, sho
 
 
 def test_doctor_names_a_configuration_that_cannot_be_used(pepys: Pepys, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PEPYS_MEMORY_HOT_SESSIONS", "50")
+    monkeypatch.setenv("PEPYS_MEMORY_HOT_SESSIONS", "few")
 
     found = pepys("doctor")
 

@@ -94,7 +94,7 @@ def test_every_key_is_described(key: config.Key) -> None:
 
     cells = [cell.strip() for cell in row.strip("|").split(" | ")]
     assert cells[2] == f"`{key.shown}`"
-    assert cells[3] == (f"{key.minimum} to {key.maximum}" if key.type is int else "")
+    assert cells[3] == (f"{key.minimum} to {key.maximum}" if key.counts else "")
     assert cells[4:] == [f"`{key.variable}`", key.description]
 
 
