@@ -1,7 +1,9 @@
-"""Entries to events: what an entry means, which parts of it can be searched, and its canonical text."""
+"""Entries to events: what an entry means, what of it can be searched, its canonical text, the records it carries."""
 
 from __future__ import annotations
 
+from pepys.normalise.carriers import children
+from pepys.normalise.details import Children
 from pepys.normalise.projection import arguments, event, text
 
-__all__ = ["arguments", "event", "text"]
+__all__ = ["Children", "arguments", "children", "event", "text"]

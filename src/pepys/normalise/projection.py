@@ -25,8 +25,9 @@ def event(entry: Entry) -> Event:
     if role == "assistant":
         tool = next((block.name for block in entry.blocks if block.kind == "call"), None)
     passages = tuple(_passages(entry))
+    calls = (block.arguments for block in entry.blocks if block.kind == "call")
     record = entry.type in _RECORDS and (role is not None or any(passage.text.strip() for passage in passages))
-    return Event(entry, record, role, tool, passages, _files(entry.blocks), _own(entry))
+    return Event(entry, record, role, tool, passages, files(calls), _own(entry))
 
 
 def text(event: Event, *, thinking: bool = False, output: bool = True) -> str:
@@ -74,6 +75,23 @@ def arguments(value: object) -> str:
         else:
             made.append(json.dumps(item))
     return "".join(made)
+
+
+def files(values: Iterable[object]) -> tuple[str, ...]:
+    """Distinct strings, also in arrays, of keys of tool arguments that end in file, files, path or paths."""
+    found: dict[str, None] = {}
+    waiting: list[tuple[bool, object]] = [(False, value) for value in values]
+    waiting.reverse()
+    while waiting:
+        named, value = waiting.pop()
+        if isinstance(value, dict):
+            members = [(key.lower().endswith(_PATH_KEYS), member) for key, member in value.items()]
+            waiting += reversed(members)
+        elif isinstance(value, list):
+            waiting += [(named, member) for member in reversed(value)]
+        elif named and isinstance(value, str) and (path := value.strip()):
+            found[path] = None
+    return tuple(found)
 
 
 class _Printed(str):
@@ -149,23 +167,6 @@ def _execution(entry: Entry, prompt: str, kind: str) -> Iterator[Passage]:
     for block in entry.blocks:
         if block.kind == "output" and block.text:
             yield Passage("output", block.text, f"{kind}.output::0", lead="\n")
-
-
-def _files(blocks: Iterable[Block]) -> tuple[str, ...]:
-    """Distinct string values, also in arrays, of argument keys that end in file, files, path or paths."""
-    found: dict[str, None] = {}
-    waiting: list[tuple[bool, object]] = [(False, block.arguments) for block in blocks if block.kind == "call"]
-    waiting.reverse()
-    while waiting:
-        named, value = waiting.pop()
-        if isinstance(value, dict):
-            members = [(key.lower().endswith(_PATH_KEYS), member) for key, member in value.items()]
-            waiting += reversed(members)
-        elif isinstance(value, list):
-            waiting += [(named, member) for member in reversed(value)]
-        elif named and isinstance(value, str) and (path := value.strip()):
-            found[path] = None
-    return tuple(found)
 
 
 def _own(entry: Entry) -> bool:
