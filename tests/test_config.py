@@ -171,6 +171,7 @@ def test_the_index_directory_has_a_short_variable_and_the_full_name_wins(env: di
     assert both.memory.index_dir == Path("/b")
 
 
+@pytest.mark.requirement("config.ranges")
 def test_a_number_out_of_range_is_clamped_and_its_origin_says_so(env: dict[str, str], project: Path) -> None:
     low = config.load(env, project, {"memory": {"maxSessions": -5}})
     high = config.load(env, project, {"memory": {"maxSessions": 10**9}})
@@ -222,6 +223,7 @@ def test_a_misspelt_variable_is_refused_but_a_foreign_one_is_not(env: dict[str, 
     assert "did you mean PEPYS_MEMORY_INDEX_THINKING?" in caught.value.message
 
 
+@pytest.mark.requirement("privacy.trusted_projects", "privacy.untrusted_projects")
 def test_a_project_file_is_ignored_until_its_project_is_trusted(env: dict[str, str], project: Path) -> None:
     file = project / ".pepys.toml"
     file.write_text("[memory]\nindexThinking = true\n", encoding="utf-8")

@@ -46,6 +46,7 @@ def test_a_provider_s_action_and_a_call_by_ref_are_one(shop: pepys.Workspace) ->
     assert by_name["total"]
 
 
+@pytest.mark.requirement("page.dispatch")
 def test_a_token_can_be_called_as_it_is(shop: pepys.Workspace) -> None:
     page: dict[str, Any] = shop.memory.recall(query="stock", scope="project", page_size=1)
 
@@ -82,6 +83,7 @@ def test_a_workspace_can_be_used_again_while_sessions_go_on(tmp_path: Path, shop
     assert (before["total"], after["total"]) == (0, 1)
 
 
+@pytest.mark.requirement("privacy.only_index_written", "truth.sources_only_read")
 def test_nothing_is_written_outside_of_the_index_directory(tmp_path: Path) -> None:
     home, index = tmp_path / "home", tmp_path / "index"
     samples.install(home)

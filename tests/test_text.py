@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pepys.text import MAX_TOKEN_BYTES, folded, printable, query_terms, token_spans, tokens
 
 
+@pytest.mark.requirement("lexical.tokens")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -51,6 +51,7 @@ def test_a_call_with_wrong_arguments_names_the_action(shown: str, tmp_path: Path
         actions.call(parts(tmp_path), shown, {"limit": 0})
 
 
+@pytest.mark.requirement("config.enabled")
 def test_a_provider_that_is_switched_off_refuses_and_says_how_to_enable_it(shown: str, tmp_path: Path) -> None:
     with pytest.raises(Disabled, match=r"memory\.enabled is false") as caught:
         actions.call(parts(tmp_path, memory={"enabled": False}), shown, {})

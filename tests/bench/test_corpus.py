@@ -22,6 +22,7 @@ def contents(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (directory / "sessions").glob("*/*.jsonl")}
 
 
+@pytest.mark.requirement("bench.deterministic")
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     corpus(tmp_path / "one", TINY)
 
@@ -93,6 +94,7 @@ def test_a_directory_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [tmp_path / "sessions"]
 
 
+@pytest.mark.requirement("bench.report")
 def test_a_tiny_run_reports_every_figure_and_judges_every_target(tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
     tiny = "recall --mb 11 --files 30 --queries 2 --cold 1 --appends 2 --recheck-files 40"

@@ -178,6 +178,7 @@ def test_a_pointer_to_a_session_that_went_on_is_stale(pepys: Pepys, shop: Shop) 
     assert followed.json["error"]["code"] == "stale_pointer"
 
 
+@pytest.mark.requirement("privacy.index_deletion")
 def test_the_index_can_be_built_shown_and_deleted(pepys: Pepys, shop: Shop, home: Path) -> None:
     absent = pepys("index", "status", "--json", *shop).json
     built = pepys("index", "--json", *shop).json
@@ -201,6 +202,7 @@ def test_the_index_is_for_the_user_alone(pepys: Pepys, shop: Shop, home: Path) -
     assert modes == {(True, 0o700), (False, 0o600)}
 
 
+@pytest.mark.requirement("config.index_dir")
 def test_the_index_directory_can_be_chosen(pepys: Pepys, shop: Shop, home: Path, tmp_path: Path) -> None:
     pepys("index", *shop, "--index-dir", "elsewhere")
 
@@ -297,6 +299,7 @@ def test_doctor_names_a_configuration_that_cannot_be_used(pepys: Pepys, monkeypa
     assert "memory.hotSessions" in found.stdout
 
 
+@pytest.mark.requirement("config.enabled")
 def test_recall_can_be_switched_off(pepys: Pepys, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PEPYS_MEMORY_ENABLED", "false")
 

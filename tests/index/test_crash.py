@@ -69,6 +69,7 @@ def summary(agent: Agent, index: Path | str) -> Any:
     ]
 
 
+@pytest.mark.requirement("cache.orphans")
 def test_after_a_kill_at_any_moment_the_next_answer_is_right(tmp_path: Path) -> None:
     agent, chance = Agent(tmp_path), random.Random(7)
     for at in range(12):
@@ -107,6 +108,7 @@ MOMENTS = [
 ]
 
 
+@pytest.mark.requirement("cache.orphans")
 @pytest.mark.parametrize("at", MOMENTS, ids=lambda at: "-".join(map(str, at)))
 @pytest.mark.parametrize("locked", [False, True], ids=["repaired", "only read"])
 def test_after_a_death_between_two_steps_the_next_answer_is_right(

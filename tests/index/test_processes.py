@@ -10,6 +10,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pepys.index.lock import exclusive
 from pepys.index.source import Row
 from pepys.index.view import View
@@ -116,6 +118,7 @@ def test_the_first_index_of_another_process_is_not_waited_for(tmp_path: Path) ->
     assert (page["total"], page["coverage"]["reasons"]) == (1, ["index_busy"])
 
 
+@pytest.mark.requirement("privacy.index_deletion", "truth.index_derived")
 def test_an_index_removed_under_an_open_one_is_made_anew(tmp_path: Path) -> None:
     agent = Agent(tmp_path)
     path = agent.talk("s1", "alpha")

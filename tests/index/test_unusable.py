@@ -133,6 +133,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.requirement("cache.malformed_rebuilt")
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 @pytest.mark.parametrize("refresh", [False, True], ids=["asked", "refreshed"])
 def test_a_damaged_index_is_made_anew_without_being_asked(
@@ -209,6 +210,7 @@ def test_a_full_disk_means_scanning(agent: Agent, size: int) -> None:
     assert afterwards == ["s1-0"]
 
 
+@pytest.mark.requirement("privacy.thinking_leaves", "lineage.policy_change")
 def test_thinking_leaves_the_index_with_the_permission_to_index_it(agent: Agent) -> None:
     agent.session("s1", entry("u", None, "question"), thinking("t", "u", "secretthought", "answer"))
     with agent.open(config={"memory": {"indexThinking": True}}) as workspace:
@@ -253,6 +255,7 @@ def kept(agent: Agent) -> Kept:
     return Kept(engine.frequency("thinking", "secretthought"), names)
 
 
+@pytest.mark.requirement("cache.private_modes")
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_everything_is_private_whatever_the_umask(agent: Agent, umask: int) -> None:
     agent.talk("s1", "alpha")
@@ -270,6 +273,7 @@ def test_everything_is_private_whatever_the_umask(agent: Agent, umask: int) -> N
     assert modes == {(True, 0o700), (False, 0o600)}
 
 
+@pytest.mark.requirement("coverage.source_unavailable")
 def test_an_unreadable_source_keeps_its_last_good_rows_and_says_why(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -371,6 +375,7 @@ def test_two_files_of_one_session_give_identical_entries_once_and_name_the_file(
     ]
 
 
+@pytest.mark.requirement("branches.live_navigation")
 def test_a_live_branch_wins_over_the_persisted_one(agent: Agent) -> None:
     path = agent.session(
         "s1", entry("a", None, "alpha"), entry("b", "a", "alpha left"), entry("c", "a", "alpha right", second=1)
@@ -458,6 +463,7 @@ def test_stores_that_break_while_they_are_read_do_not_reach_the_answer(agent: Ag
     assert (ids, again) == (["s1-0", "s1-1"], ["s1-0"])
 
 
+@pytest.mark.requirement("cache.deleted_sessions")
 def test_a_session_that_is_gone_leaves_the_index(agent: Agent) -> None:
     path = agent.session("s1", thinking("t", None, "secretthought", "answer"))
     agent.talk("s2", "alpha")

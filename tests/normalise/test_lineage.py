@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+@pytest.mark.requirement("branches.parent_walk", "branches.persisted_leaf")
 def test_the_active_branch_leads_from_the_last_node_to_the_root() -> None:
     found = lineage.active(TREE)
 
@@ -41,12 +43,14 @@ def test_the_branch_ends_at_a_parent_that_is_unknown_or_empty() -> None:
         assert (found.positions, found.cyclic) == (frozenset({1, 2}), False)
 
 
+@pytest.mark.requirement("branches.last_of_duplicates")
 def test_of_nodes_with_one_id_the_last_is_on_the_branch() -> None:
     found = lineage.active([Node(0, "a", None), Node(1, "b", "a"), Node(2, "a", None), Node(3, "c", "b")])
 
     assert found.positions == {1, 2, 3}
 
 
+@pytest.mark.requirement("branches.cycle")
 def test_a_cycle_ends_the_branch_and_is_told() -> None:
     ring = lineage.active([Node(0, "a", "c"), Node(1, "b", "a"), Node(2, "c", "b")])
     self_made = lineage.active([Node(0, "a", "a")])

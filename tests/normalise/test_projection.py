@@ -192,6 +192,7 @@ def test_arguments_may_be_nested_to_any_depth() -> None:
     assert len(normalise.text(event)) > 5_000 * len('{"path":[]}')
 
 
+@pytest.mark.requirement("truth.paths_typed")
 @pytest.mark.parametrize(
     ("arguments", "files"),
     [

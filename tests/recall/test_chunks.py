@@ -40,6 +40,7 @@ def records(answer: dict[str, Any]) -> list[int]:
     return [one["index"] for one in answer["entries"]]
 
 
+@pytest.mark.requirement("branches.identified", "expand.entries")
 def test_an_expansion_has_the_specs_fields(diary: Diary) -> None:
     path = diary.talk("one", "word")
 
@@ -58,6 +59,7 @@ def test_an_expansion_has_the_specs_fields(diary: Diary) -> None:
     assert (answer["session"], answer["sessionId"], answer["branches"]) == (str(path), "one", "active")
 
 
+@pytest.mark.requirement("expand.carrier_link", "expand.parent_id")
 def test_a_record_without_tool_or_files_has_no_field_for_them(diary: Diary) -> None:
     diary.talk("one", "word")
 
@@ -107,6 +109,7 @@ def test_every_kind_of_record_has_its_normalized_text(diary: Diary) -> None:
 # Chunks
 
 
+@pytest.mark.requirement("expand.next", "expand.text_range", "page.envelope", "expand.default_budget")
 @pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)
 @pytest.mark.parametrize("chars", [256, 20_000, 24_000])
 def test_long_records_come_whole_through_chunks_that_fit_their_envelope(diary: Diary, text: str, chars: int) -> None:
@@ -133,6 +136,7 @@ def test_an_envelope_is_used_well(diary: Diary) -> None:
     assert len(escaped) == 3
 
 
+@pytest.mark.requirement("page.envelope")
 def test_records_with_long_ids_tools_and_files_still_fit(diary: Diary) -> None:
     long = "\x01" * 600
     lines = [
@@ -158,6 +162,7 @@ def test_touched_files_are_bounded_in_number_and_length(diary: Diary) -> None:
     assert shorter == [f"{number}" for number in range(20)]
 
 
+@pytest.mark.requirement("expand.text_range")
 def test_an_empty_text_is_complete_at_once(diary: Diary) -> None:
     diary.talk("one", "", "")
 
@@ -180,6 +185,7 @@ def test_a_text_offset_begins_within_the_first_record_only(diary: Diary) -> None
     assert at_end["entries"][0]["textRange"] == {"start": 6, "end": 6, "total": 6, "complete": True}
 
 
+@pytest.mark.requirement("expand.next", "workflow.page_bindings")
 def test_what_follows_is_bound_and_says_where_to_go_on(diary: Diary) -> None:
     path = diary.talk("one", "a" * 300, "b")
 
@@ -201,6 +207,7 @@ def test_what_follows_is_bound_and_says_where_to_go_on(diary: Diary) -> None:
 # Selections
 
 
+@pytest.mark.requirement("expand.indices", "expand.entry_ids", "expand.range", "expand.context")
 @pytest.mark.parametrize(
     ("args", "found"),
     [
@@ -308,6 +315,7 @@ def test_the_first_thing_that_is_wrong_is_what_the_error_says(
     assert body.items() >= details.items()
 
 
+@pytest.mark.requirement("identity.many", "identity.exactly_one")
 def test_an_ambiguous_address_says_how_many_records_have_it(diary: Diary) -> None:
     diary.session("one", user("a", None, "1"), user("a", None, "2"), user("a", None, "3"), user("b", "a", "4"))
 
@@ -319,6 +327,7 @@ def test_an_ambiguous_address_says_how_many_records_have_it(diary: Diary) -> Non
     assert body["code"] == "ambiguous_address"
 
 
+@pytest.mark.requirement("stale.off_lineage", "identity.none")
 def test_an_off_lineage_address_says_where_it_can_be_read(diary: Diary) -> None:
     diary.session("one", user("a", None, "root"), user("b", "a", "left"), user("c", "a", "right"))
 

@@ -27,6 +27,7 @@ from tests.recall.diary import (
 )
 
 
+@pytest.mark.requirement("coverage.authoritative")
 def test_an_undamaged_history_of_every_kind_of_entry_is_covered_completely(diary: Diary) -> None:
     diary.session(
         "one",
@@ -56,6 +57,7 @@ def test_an_undamaged_history_of_every_kind_of_entry_is_covered_completely(diary
     }
 
 
+@pytest.mark.requirement("coverage.counts", "scope.global")
 def test_every_session_of_the_scope_is_counted(diary: Diary) -> None:
     for name in ("a", "b", "c"):
         diary.talk(name, "word")
@@ -69,6 +71,7 @@ def test_every_session_of_the_scope_is_counted(diary: Diary) -> None:
     assert counts == {"session": 1, "project": 3, "global": 4, "session:d": 1}
 
 
+@pytest.mark.requirement("coverage.counts", "workflow.coverage_explains")
 @pytest.mark.parametrize(
     ("tail", "reason", "diagnostics"),
     [
@@ -125,6 +128,7 @@ def test_a_record_over_the_bound_of_a_line_is_a_damaged_source(diary: Diary) -> 
     assert coverage["diagnostics"] == {"record_too_large": 1}
 
 
+@pytest.mark.requirement("cut.auto")
 def test_of_a_giant_text_the_middle_is_not_searched_and_says_so(diary: Diary) -> None:
     diary.talk("one", "first " + "x " * 600_000 + "middle " + "x " * 600_000 + "last")
 
@@ -137,6 +141,7 @@ def test_of_a_giant_text_the_middle_is_not_searched_and_says_so(diary: Diary) ->
     assert "middle" in text
 
 
+@pytest.mark.requirement("branches.cycle")
 @pytest.mark.parametrize("links", [[("a", "b"), ("b", "a")], [("a", "a")]])
 def test_a_cycle_of_parents_is_incomplete_on_the_active_branch_only(diary: Diary, links: list[tuple[str, str]]) -> None:
     diary.session("one", *(user(id_, parent, "word") for id_, parent in links))
@@ -156,6 +161,7 @@ def test_a_cycle_off_the_active_branch_is_no_matter(diary: Diary) -> None:
     assert (ids(page), page["coverage"]["complete"]) == (["c"], True)
 
 
+@pytest.mark.requirement("identity.entry_ids", "coverage.identities", "branches.last_of_duplicates")
 def test_a_double_id_is_a_reason_where_both_can_be_found(diary: Diary) -> None:
     diary.session("one", user("a", None, "word one"), user("a", None, "word two"))
 
@@ -188,6 +194,7 @@ def test_a_forbidden_source_is_unavailable(diary: Diary) -> None:
     assert page["coverage"]["staleSessions"] == 1
 
 
+@pytest.mark.requirement("coverage.source_unavailable")
 def test_a_source_that_fails_to_be_read_is_unavailable(diary: Diary, monkeypatch: pytest.MonkeyPatch) -> None:
     diary.talk("one", "word")
     bad = str(diary.talk("two", "word"))
@@ -263,6 +270,7 @@ def test_an_excluded_session_stays_eligible(diary: Diary, scope: str) -> None:
     assert page["coverage"]["complete"] is False
 
 
+@pytest.mark.requirement("budget.bounded_waits")
 def test_an_answer_that_may_not_wait_says_that_it_is_catching_up(diary: Diary) -> None:
     for at in range(5):
         diary.talk(f"s{at}", "word")
@@ -307,6 +315,7 @@ def test_a_busy_index_is_harmless(diary: Diary) -> None:
     assert page["coverage"]["complete"]
 
 
+@pytest.mark.requirement("budget.items")
 @pytest.mark.parametrize("asked", [{"query": "word"}, {}, {"role": "user"}, {"query": "word", "queryMode": "phrase"}])
 def test_paging_ends_at_the_item_budget(diary: Diary, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]) -> None:
     monkeypatch.setattr(search, "MAX_ITEMS", 5)
@@ -333,6 +342,7 @@ def test_a_page_that_ends_before_the_item_budget_says_nothing_of_it(
     assert page["coverage"]["complete"]
 
 
+@pytest.mark.requirement("budget.entries", "budget.totals")
 def test_phrases_are_verified_up_to_a_budget(diary: Diary, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "MAX_CANDIDATES", 3)
     diary.talk("one", *["some word here"] * 5)
@@ -380,6 +390,7 @@ def test_a_tool_filter_asks_for_what_pepys_wrote(diary: Diary) -> None:
     assert diary.recall("word", tool="recall")["total"] == 1
 
 
+@pytest.mark.requirement("cache.deleted_sessions")
 def test_a_deleted_session_leaves_no_trace(diary: Diary) -> None:
     path: Path = diary.talk("one", "word")
     before = diary.recall("word")["total"]
@@ -424,6 +435,7 @@ def rewrite_before_evidence(monkeypatch: pytest.MonkeyPatch, path: Path) -> None
     monkeypatch.setattr(evidence, "events", rewritten)
 
 
+@pytest.mark.requirement("coverage.reasons")
 def test_every_reason_in_the_table_is_given_somewhere() -> None:
     sources = Path(search.__file__).parents[1].rglob("*.py")
     code = "".join(source.read_text(encoding="utf-8") for source in sources if source.name != "coverage.py")

@@ -27,6 +27,7 @@ def test_no_selector_asks_for_the_count(ten: Diary) -> None:
     assert (page["entryCount"], page["entries"], page["next"]) == (10, [], None)
 
 
+@pytest.mark.requirement("expand.tool", "truth.paths_typed")
 def test_a_record_has_the_fields_of_the_specification(diary: Diary) -> None:
     diary.session("s1", called("a", None, "read", path="src/a.py"))
 
@@ -40,18 +41,21 @@ def test_a_record_has_the_fields_of_the_specification(diary: Diary) -> None:
     assert entry["filesTouched"] == ["src/a.py"]
 
 
+@pytest.mark.requirement("expand.indices", "expand.entry_ids", "expand.range", "expand.entries")
 def test_selectors_are_a_union_in_index_order(ten: Diary) -> None:
     page = ten.expand(session="s1", indices=[7, 2], entryIds=["e2", "e4"], entryRange={"first": 0, "last": 1})
 
     assert indices(page) == [0, 1, 2, 4, 7]
 
 
+@pytest.mark.requirement("expand.context")
 def test_context_is_clamped_at_the_ends_and_marks_its_anchor(ten: Diary) -> None:
     page = ten.expand(session="s1", entryIds=["e1"], before=5, after=1)
 
     assert [(entry["index"], entry["anchor"]) for entry in page["entries"]] == [(0, False), (1, True), (2, False)]
 
 
+@pytest.mark.requirement("expand.whole", "expand.text_range", "expand.next")
 @pytest.mark.parametrize("text", ["plain " * 3000, "𝄞é\n" * 2500, '"\\\x01' * 9000])
 @pytest.mark.parametrize("chars", [256, 20_000])
 def test_chunks_join_to_the_exact_text(diary: Diary, text: str, chars: int) -> None:
@@ -67,12 +71,14 @@ def test_chunks_join_to_the_exact_text(diary: Diary, text: str, chars: int) -> N
     assert [span["complete"] for span in ends] == [False] * (len(ends) - 1) + [True]
 
 
+@pytest.mark.requirement("workflow.next_to_null")
 def test_pages_of_many_records_give_each_once(ten: Diary) -> None:
     found = pages(ten, ten.expand(session="s1", entryRange={"first": 0, "last": 9}, maxEntries=3))
 
     assert [index for page in found for index in indices(page)] == list(range(10))
 
 
+@pytest.mark.requirement("expand.one_anchor", "identity.none", "range.never_clamped")
 @pytest.mark.parametrize(
     ("args", "code", "details"),
     [
@@ -99,6 +105,7 @@ def test_errors_have_their_codes_and_no_content(
     assert refused.value.as_json().items() >= details.items()
 
 
+@pytest.mark.requirement("branches.last_of_duplicates", "identity.many")
 def test_a_double_id_is_the_last_one_on_the_branch_and_ambiguous_over_all(diary: Diary) -> None:
     diary.session("s1", user("a", None, "first"), user("a", None, "last"))
 
@@ -119,6 +126,7 @@ def test_records_without_ids_are_addressed_by_derived_ones(diary: Diary) -> None
     assert found == {"old 0", "old 1", "old 2"}
 
 
+@pytest.mark.requirement("stale.off_lineage", "branches.all")
 def test_an_abandoned_record_is_read_only_with_all_branches(diary: Diary) -> None:
     diary.session("s1", user("a", None, "root"), user("b", "a", "abandoned"), user("c", "a", "chosen"))
 

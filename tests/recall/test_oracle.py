@@ -47,6 +47,7 @@ def words(text: str) -> set[str]:
     return {word.lower() for word in re.findall(r"\w+", unicodedata.normalize("NFKC", text))}
 
 
+@pytest.mark.requirement("truth.index_derived", "lexical.one_tokenizer")
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "scanned"])
 def test_searches_find_what_reading_everything_finds(diary: Diary, seed: int, indexed: bool) -> None:

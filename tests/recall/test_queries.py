@@ -25,6 +25,7 @@ from tests.recall.diary import (
 # Words
 
 
+@pytest.mark.requirement("lexical.exact", "lexical.tokens", "lexical.paths")
 @pytest.mark.parametrize(
     ("text", "query", "found"),
     [
@@ -57,6 +58,7 @@ def test_words_match_by_equality_of_canonical_tokens(diary: Diary, text: str, qu
     assert page["total"] == found
 
 
+@pytest.mark.requirement("lexical.no_guessing", "lexical.regex_explicit")
 def test_literal_never_takes_its_query_for_a_regular_expression(diary: Diary) -> None:
     diary.talk("one", "aaaa", "b+ (unclosed [bracket")
 
@@ -65,6 +67,7 @@ def test_literal_never_takes_its_query_for_a_regular_expression(diary: Diary) ->
     assert ids(page) == ["one-1"]
 
 
+@pytest.mark.requirement("lexical.quotes", "lexical.all")
 def test_quotes_are_punctuation_and_all_asks_for_every_word_in_one_entry(diary: Diary) -> None:
     diary.talk("one", "Stage 1 of the browser", "Use CEF for Stage 1, browser Heddlework", "Use CEF")
 
@@ -91,6 +94,7 @@ def test_a_repeated_word_asks_no_more_than_the_word_once(diary: Diary) -> None:
     assert once["hits"] == twice["hits"]
 
 
+@pytest.mark.requirement("workflow.coverage_explains")
 @pytest.mark.parametrize("query", ["...", "!?", "()", "— …", "\u0301"])
 def test_a_query_without_words_is_no_proof_of_absence(diary: Diary, query: str) -> None:
     diary.talk("one", "...!? ()")
@@ -167,6 +171,7 @@ def test_a_phrase_may_reach_across_the_labels_of_an_entry(diary: Diary, phrase: 
     assert ids(page) == [found]
 
 
+@pytest.mark.requirement("lexical.phrase", "lexical.phrase_folded")
 @pytest.mark.parametrize(
     "phrase",
     [
@@ -195,6 +200,7 @@ def test_a_phrase_is_any_run_of_the_text(diary: Diary, phrase: str) -> None:
     assert page["total"] == 1
 
 
+@pytest.mark.requirement("lexical.phrase")
 @pytest.mark.parametrize(
     "phrase", ["alpha  beta", "alpha\tbeta", "alpha\nbeta", "beta alpha", "alphabeta", "alpha-beta"]
 )
@@ -271,6 +277,7 @@ def test_code_in_write_arguments_is_found_beyond_four_hundred_characters_and_sho
     assert code in diary.follow(words["hits"][0])["entries"][0]["text"]
 
 
+@pytest.mark.requirement("facts.summary_prose")
 def test_branch_summary_prose_is_not_found_but_the_entry_has_an_index(diary: Diary) -> None:
     diary.session(
         "one", user("a", None, "root"), branch_summary("b", "a", "x", "abandoned prose"), user("c", "b", "leaf")
@@ -286,6 +293,7 @@ def test_branch_summary_prose_is_not_found_but_the_entry_has_an_index(diary: Dia
     ]
 
 
+@pytest.mark.requirement("privacy.thinking_off", "privacy.thinking_on")
 @pytest.mark.parametrize("mode", ["literal", "phrase"])
 def test_thinking_is_private_by_default_but_expansion_shows_it(diary: Diary, mode: str) -> None:
     diary.session("one", thought("a", None, "secret plan", "public words"))
@@ -300,6 +308,7 @@ def test_thinking_is_private_by_default_but_expansion_shows_it(diary: Diary, mod
     assert diary.expand(session="one", indices=[0])["entries"][0]["text"] == "secret plan\npublic words"
 
 
+@pytest.mark.requirement("privacy.output_off")
 @pytest.mark.parametrize("mode", ["literal", "phrase"])
 def test_without_tool_output_tools_paths_and_errors_stay_searchable(diary: Diary, mode: str) -> None:
     setting = {"memory": {"indexToolOutput": False}}
@@ -345,6 +354,9 @@ def day(diary: Diary) -> Diary:
     return diary
 
 
+@pytest.mark.requirement(
+    "structural.role", "structural.tool", "structural.time", "structural.query", "structural.browse"
+)
 @pytest.mark.parametrize("query", ["word", ""])
 @pytest.mark.parametrize(
     ("filters", "found"),
@@ -394,6 +406,7 @@ def test_browsing_a_tool_scores_one_and_keeps_the_order_of_entries(day: Diary) -
 # Ranges
 
 
+@pytest.mark.requirement("range.inclusive")
 @pytest.mark.parametrize("query", ["word", ""])
 def test_a_range_is_inclusive_at_both_ends(diary: Diary, query: str) -> None:
     diary.talk("one", *["word"] * 6)
@@ -404,6 +417,7 @@ def test_a_range_is_inclusive_at_both_ends(diary: Diary, query: str) -> None:
     assert page["total"] == 3
 
 
+@pytest.mark.requirement("range.never_clamped")
 @pytest.mark.parametrize(("first", "last"), [(-1, 2), (0, 6), (6, 6), (4, 3), (0, 10**30), (-(10**30), 0)])
 def test_a_range_outside_of_the_session_is_an_error_and_never_clamped(diary: Diary, first: int, last: int) -> None:
     diary.talk("one", *["word"] * 6)
@@ -445,6 +459,7 @@ def test_the_pages_of_a_range_stay_within_it(diary: Diary) -> None:
 # Ranking
 
 
+@pytest.mark.requirement("lexical.provenance")
 def test_prose_beside_a_tool_call_still_ranks_as_prose(diary: Diary) -> None:
     mixed = called("m", None, "bash", command="ls")
     mixed["message"]["content"].insert(0, {"type": "text", "text": "migration"})
@@ -455,6 +470,7 @@ def test_prose_beside_a_tool_call_still_ranks_as_prose(diary: Diary) -> None:
     assert ids(page)[0] == "m"
 
 
+@pytest.mark.requirement("lexical.weights_off")
 def test_a_tool_filter_ranks_all_text_alike(diary: Diary) -> None:
     diary.session("one", returned("r", None, "bash", "zebra"), called("c", "r", "bash", command="zebra"))
 
@@ -463,6 +479,7 @@ def test_a_tool_filter_ranks_all_text_alike(diary: Diary) -> None:
     assert {hit["score"] for hit in page["hits"]} == {1}
 
 
+@pytest.mark.requirement("lexical.provenance")
 @pytest.mark.parametrize("filters", [{"role": "toolResult"}, {"since": 0}])
 def test_role_and_time_filters_leave_the_weights_as_they_are(diary: Diary, filters: dict[str, Any]) -> None:
     diary.session("one", returned("r", None, "bash", "zebra"))
@@ -482,6 +499,7 @@ def test_ties_go_to_the_newer_entry_then_to_the_session_then_to_the_earlier_plac
     assert ids(page) == ["a2", "a1", "b1", "b2"]
 
 
+@pytest.mark.requirement("lexical.bm25", "lexical.entry_scores")
 def test_a_rarer_word_weighs_more(diary: Diary) -> None:
     diary.talk("one", "common rare", *["common"] * 10, "common common")
 
@@ -494,6 +512,7 @@ def test_a_rarer_word_weighs_more(diary: Diary) -> None:
 # Snippets
 
 
+@pytest.mark.requirement("page.snippet_bound")
 @pytest.mark.parametrize(
     ("text", "query", "snippet"),
     [

@@ -19,6 +19,7 @@ HIT_FIELDS = {
 }  # fmt: skip
 
 
+@pytest.mark.requirement("page.shape", "coverage.shape", "page.entry_hit")
 def test_a_hit_has_the_fields_of_the_specification(diary: Diary) -> None:
     diary.session("s1", user("a", None, "the stock is wrong"))
 
@@ -32,6 +33,7 @@ def test_a_hit_has_the_fields_of_the_specification(diary: Diary) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.requirement("lexical.any_default", "lexical.all", "lexical.literal_default")
 def test_any_finds_entries_with_one_of_the_words_and_all_those_with_every_word(diary: Diary) -> None:
     diary.session("s1", user("a", None, "cache key"), user("b", "a", "cache"), user("c", "b", "lock"))
 
@@ -39,6 +41,7 @@ def test_any_finds_entries_with_one_of_the_words_and_all_those_with_every_word(d
     assert ids(diary.recall("cache key", queryMatch="all")) == ["a"]
 
 
+@pytest.mark.requirement("lexical.phrase", "lexical.phrase_folded")
 @pytest.mark.parametrize(
     ("phrase", "found"),
     [
@@ -59,6 +62,7 @@ def test_a_phrase_is_contiguous_text(diary: Diary, phrase: str, found: bool) -> 
     assert bool(diary.recall(phrase, queryMode="phrase")["total"]) is found
 
 
+@pytest.mark.requirement("lexical.provenance")
 def test_prose_ranks_ahead_of_plumbing_unless_a_tool_is_asked_for(diary: Diary) -> None:
     diary.session(
         "s1", returned("r", None, "bash", "migration"), called("c", "r", "bash", command="migration"),
@@ -76,6 +80,7 @@ def test_equal_hits_are_ordered_by_time_then_session_then_position(diary: Diary)
     assert ids(diary.recall("same")) == ["y", "z", "x", "old"]
 
 
+@pytest.mark.requirement("structural.role", "structural.time")
 def test_filters_are_exact_and_inclusive_and_a_missing_time_passes(diary: Diary) -> None:
     diary.session(
         "s1", user("a", None, "w", at="2026-01-01T00:00:00Z"), said("b", "a", "w", at="2026-01-02T00:00:00Z"),
@@ -89,6 +94,7 @@ def test_filters_are_exact_and_inclusive_and_a_missing_time_passes(diary: Diary)
     assert diary.recall("w", tool="ba")["total"] == 0
 
 
+@pytest.mark.requirement("structural.browse")
 def test_a_blank_query_browses_the_newest_session_from_its_beginning(diary: Diary) -> None:
     older = diary.session("s1", user("a", None, "one"), user("b", "a", "two"))
     diary.session("s2", user("c", None, "three"))
@@ -110,6 +116,7 @@ def test_a_query_without_any_letter_proves_nothing(diary: Diary) -> None:
     assert not page["coverage"]["complete"]
 
 
+@pytest.mark.requirement("workflow.next_to_null", "page.total")
 def test_pages_give_every_hit_once_and_total_stays(diary: Diary) -> None:
     diary.session("s1", *(user(f"e{n}", f"e{n - 1}" if n else None, f"word {n}") for n in range(37)))
 
@@ -120,6 +127,7 @@ def test_pages_give_every_hit_once_and_total_stays(diary: Diary) -> None:
     assert diary.recall("word", offset=99) == {**found[0], "hits": [], "next": None}
 
 
+@pytest.mark.requirement("page.envelope", "lexical.bounded")
 def test_no_page_passes_its_envelope(diary: Diary) -> None:
     diary.session("s1", *(user(f"e{n}", None, 'needle "\\\x01 東京' * 400) for n in range(60)))
 
@@ -129,6 +137,7 @@ def test_no_page_passes_its_envelope(diary: Diary) -> None:
     assert sum(len(page["hits"]) for page in found) == 60
 
 
+@pytest.mark.requirement("branches.hits", "branches.all")
 def test_an_abandoned_branch_is_found_only_when_asked_for(diary: Diary) -> None:
     diary.session("s1", user("a", None, "root"), user("b", "a", "abandoned idea"), user("c", "a", "chosen idea"))
 
@@ -138,6 +147,7 @@ def test_an_abandoned_branch_is_found_only_when_asked_for(diary: Diary) -> None:
     assert diary.recall("chosen", branches="all")["hits"][0]["index"] == 2
 
 
+@pytest.mark.requirement("branches.live_navigation")
 def test_a_live_branch_changes_answers_and_bindings_without_an_append(diary: Diary) -> None:
     path = diary.session("s1", user("a", None, "root"), user("b", "a", "first idea"), user("c", "a", "second idea"))
 
@@ -149,6 +159,7 @@ def test_a_live_branch_changes_answers_and_bindings_without_an_append(diary: Dia
     assert len(fingerprints) == 2
 
 
+@pytest.mark.requirement("workflow.one_follow", "stale.append")
 def test_following_a_hit_opens_it_until_the_session_changes(diary: Diary) -> None:
     path = diary.session("s1", user("a", None, "the stock"))
     hit = diary.recall("stock")["hits"][0]
@@ -162,6 +173,7 @@ def test_following_a_hit_opens_it_until_the_session_changes(diary: Diary) -> Non
     assert getattr(stale.value, "code", None) == "stale_pointer"
 
 
+@pytest.mark.requirement("cache.same_size_rewrite", "stale.rewrite")
 def test_a_rewrite_of_the_same_size_and_time_makes_a_pointer_stale(diary: Diary) -> None:
     path = diary.session("s1", user("a", None, "the stock"))
     hit, before = diary.recall("stock")["hits"][0], path.stat()
@@ -175,6 +187,7 @@ def test_a_rewrite_of_the_same_size_and_time_makes_a_pointer_stale(diary: Diary)
     assert diary.recall("stick")["total"] == 1
 
 
+@pytest.mark.requirement("page.next_bound", "workflow.page_bindings")
 def test_a_single_session_goes_on_only_over_the_same_source(diary: Diary) -> None:
     path = diary.session("s1", *(user(f"e{n}", f"e{n - 1}" if n else None, "word") for n in range(9)))
     page = diary.recall("word", scope="session:s1", pageSize=4)
@@ -188,6 +201,7 @@ def test_a_single_session_goes_on_only_over_the_same_source(diary: Diary) -> Non
     assert following["coverage"]["reasons"] == ["stale_pointer"]
 
 
+@pytest.mark.requirement("scope.project", "scope.global", "scope.one_session", "scope.session_newest")
 def test_scopes_choose_sources(diary: Diary) -> None:
     one = diary.session("s1", user("a", None, "word"), cwd="/srv/shop")
     diary.session("s2", user("b", None, "word"), cwd="/srv/other")
@@ -202,6 +216,7 @@ def test_scopes_choose_sources(diary: Diary) -> None:
     assert current["coverage"]["complete"]
 
 
+@pytest.mark.requirement("scope.project")
 def test_projects_whose_folders_have_one_name_stay_apart(diary: Diary) -> None:
     diary.session("s1", user("a", None, "word"), cwd="/srv/shop-api")
     diary.session("s2", user("b", None, "word"), cwd="/srv/shop/api")
@@ -216,6 +231,7 @@ def test_projects_whose_folders_have_one_name_stay_apart(diary: Diary) -> None:
     assert "a" not in ids(diary.recall("word", scope="project", cwd="/srv/shop/api"))
 
 
+@pytest.mark.requirement("scope.ambiguous")
 def test_an_unknown_session_is_an_error_and_an_ambiguous_one_names_its_files(diary: Diary) -> None:
     files = [str(diary.session(name, user("a", None, name), id_="same")) for name in ("s1", "s2")]
 
@@ -239,6 +255,7 @@ def test_copies_in_files_of_one_session_are_one_hit_and_changed_ones_name_their_
     assert diary.recall("changed")["hits"][0]["file"] == str(second)
 
 
+@pytest.mark.requirement("range.single_session")
 @pytest.mark.parametrize(
     "args",
     [
@@ -255,6 +272,7 @@ def test_a_request_that_contradicts_itself_is_refused(diary: Diary, args: dict[s
         diary.call("memory.recall", {"query": "x", "scope": "global", **args})
 
 
+@pytest.mark.requirement("range.inclusive", "range.never_clamped")
 def test_an_entry_range_bounds_a_session_and_is_never_clamped(diary: Diary) -> None:
     diary.session("s1", *(user(f"e{n}", f"e{n - 1}" if n else None, "word") for n in range(5)))
 
@@ -276,6 +294,7 @@ def test_whole_tool_arguments_are_found_and_read_as_they_were_written(diary: Dia
     assert diary.recall('print("needle")', queryMode="phrase")["total"] == 1
 
 
+@pytest.mark.requirement("lineage.policy_change", "privacy.thinking_on")
 def test_thinking_is_found_only_when_configured_and_leaves_with_the_setting(diary: Diary) -> None:
     diary.session("s1", thought("a", None, "secretly", "openly"))
 
@@ -317,6 +336,7 @@ def test_what_pepys_wrote_itself_is_found_only_when_asked_for(diary: Diary) -> N
     assert sorted(ids(diary.recall("word", includeOwn=True))) == ["a", "b"]
 
 
+@pytest.mark.requirement("workflow.coverage_explains")
 @pytest.mark.parametrize(
     ("tail", "reason", "code"),
     [
@@ -349,6 +369,7 @@ def test_harmless_oddities_are_counted_and_leave_the_answer_complete(diary: Diar
     assert coverage["diagnostics"] == {"byte_order_mark": 1, "not_an_object": 1}
 
 
+@pytest.mark.requirement("branches.cycle", "identity.entry_ids")
 def test_a_cycle_and_a_double_id_are_reasons(diary: Diary) -> None:
     diary.session("s1", user("a", "b", "word"), user("b", "a", "word"))
     diary.session("s2", user("c", None, "word"), user("c", None, "word"))
@@ -375,6 +396,7 @@ def test_an_empty_history_and_a_session_without_entries_answer(diary: Diary, tmp
     assert (page["total"], page["coverage"]["eligibleSessions"], page["coverage"]["complete"]) == (0, 2, True)
 
 
+@pytest.mark.requirement("branches.counts")
 def test_sessions_lists_a_scope_newest_first(diary: Diary) -> None:
     older = diary.session("s1", user("a", None, "one"), user("b", None, "two"), id_="first")
     diary.session("s2", user("c", None, "three"), entry("d", "c", {"role": "assistant", "content": []}))

@@ -33,6 +33,7 @@ HIT = [
 ]
 
 
+@pytest.mark.requirement("page.shape", "coverage.shape", "page.no_echo")
 def test_a_page_has_the_specs_fields_and_no_others(diary: Diary) -> None:
     diary.talk("one", "apples")
 
@@ -49,6 +50,7 @@ def test_a_page_has_the_specs_fields_and_no_others(diary: Diary) -> None:
     ]
 
 
+@pytest.mark.requirement("page.entry_hit")
 def test_a_hit_has_the_specs_fields_in_their_order(diary: Diary) -> None:
     diary.talk("one", "apples")
 
@@ -57,6 +59,7 @@ def test_a_hit_has_the_specs_fields_in_their_order(diary: Diary) -> None:
     assert list(page["hits"][0]) == HIT
 
 
+@pytest.mark.requirement("truth.tool_errors_typed", "page.entry_hit")
 def test_a_hit_says_what_the_entry_says_of_itself(diary: Diary) -> None:
     path = diary.session("one", user("u", None, "list them"), returned("r", "u", "bash", "apples", error=True))
 
@@ -95,6 +98,7 @@ def test_a_named_session_shows_its_name(diary: Diary) -> None:
     assert hit["name"] == "Fruit"
 
 
+@pytest.mark.requirement("workflow.follow_bindings", "page.entry_follow")
 def test_follow_carries_the_bindings_and_nothing_at_its_default_but_the_branch_mode(diary: Diary) -> None:
     diary.talk("one", "apples")
 
@@ -110,6 +114,7 @@ def test_follow_carries_the_bindings_and_nothing_at_its_default_but_the_branch_m
     ]
 
 
+@pytest.mark.requirement("page.bindings_inside", "workflow.follow_bindings")
 def test_the_bindings_stand_nowhere_but_in_the_call(diary: Diary) -> None:
     diary.talk("one", "apples")
 
@@ -120,6 +125,7 @@ def test_the_bindings_stand_nowhere_but_in_the_call(diary: Diary) -> None:
     assert hit["follow"]["args"]["expectedLineageFingerprint"] not in rest
 
 
+@pytest.mark.requirement("page.total", "page.size_ceiling")
 def test_total_counts_what_all_pages_hold_and_each_hit_comes_once(diary: Diary) -> None:
     for name in ("a", "b", "c"):
         diary.talk(name, *(f"apples {number}" for number in range(9)))
@@ -133,6 +139,7 @@ def test_total_counts_what_all_pages_hold_and_each_hit_comes_once(diary: Diary) 
     assert [len(page["hits"]) for page in answers] == [4, 4, 4, 4, 4, 4, 3]
 
 
+@pytest.mark.requirement("page.next", "workflow.next_to_null")
 @pytest.mark.parametrize("query", ["", "word"])
 @pytest.mark.parametrize("scope", ["project", "session:big"])
 def test_a_session_of_five_thousand_entries_is_paged_to_its_end(diary: Diary, scope: str, query: str) -> None:
@@ -145,6 +152,7 @@ def test_a_session_of_five_thousand_entries_is_paged_to_its_end(diary: Diary, sc
     assert sorted(found) == list(range(5000))
 
 
+@pytest.mark.requirement("workflow.page_bindings", "page.next_bound")
 def test_the_next_page_of_one_session_is_bound_to_it(diary: Diary) -> None:
     path = diary.talk("one", "apples", "apples")
 
@@ -161,6 +169,7 @@ def test_the_next_page_of_one_session_is_bound_to_it(diary: Diary) -> None:
     }
 
 
+@pytest.mark.requirement("page.fresh_snapshot")
 def test_the_next_page_of_a_project_is_bound_to_nothing(diary: Diary) -> None:
     diary.talk("one", "apples", "apples")
 
@@ -182,6 +191,7 @@ def test_an_offset_past_the_end_is_an_empty_page_with_the_same_total(
     assert page["coverage"]["complete"]
 
 
+@pytest.mark.requirement("branches.argument", "lexical.mode_closed")
 @pytest.mark.parametrize(
     ("given", "named"),
     [
@@ -216,6 +226,7 @@ def test_bindings_without_an_explicit_session_are_refused(diary: Diary, name: st
         diary.call("memory.recall", {"query": "apples", "scope": "project", name: "0" * 64})
 
 
+@pytest.mark.requirement("range.single_session")
 def test_a_range_without_an_explicit_session_is_refused(diary: Diary) -> None:
     diary.talk("one", "apples")
 
@@ -231,6 +242,7 @@ NASTY = {
 }
 
 
+@pytest.mark.requirement("page.envelope", "page.size_ceiling", "lexical.bounded")
 @pytest.mark.parametrize("filling", NASTY.values(), ids=NASTY)
 def test_a_page_never_outgrows_its_envelope_and_loses_no_hit(diary: Diary, filling: str) -> None:
     diary.talk("one", *(f"apples {number} {filling}" for number in range(60)))
@@ -294,6 +306,7 @@ def test_the_first_hit_is_never_left_out_however_large_its_frame_is(diary: Diary
     assert answers[0]["hits"][0]["snippet"].endswith("…")
 
 
+@pytest.mark.requirement("page.no_echo")
 def test_hits_do_not_echo_the_request(diary: Diary) -> None:
     diary.talk("one", "apples and pears")
 
@@ -329,6 +342,7 @@ def test_images_alone_and_empty_messages_keep_their_index(diary: Diary) -> None:
     ]
 
 
+@pytest.mark.requirement("truth.index_derived")
 def test_an_index_directory_that_cannot_be_used_gives_the_same_answer(diary: Diary) -> None:
     diary.talk("one", "apples", "pears", "apples and pears")
     blocked = diary.home / "file"

@@ -38,6 +38,7 @@ def test_spellings_that_models_use_are_understood(diary: Diary, spelled: str, sc
     assert diary.recall("word", scope=spelled)["hits"] == diary.recall("word", scope=scope)["hits"]
 
 
+@pytest.mark.requirement("scope.global_explicit")
 def test_the_default_scope_is_the_session(diary: Diary) -> None:
     diary.talk("one", "word")
     diary.talk("two", "word")
@@ -47,6 +48,7 @@ def test_the_default_scope_is_the_session(diary: Diary) -> None:
     assert ids(page) == ["two-0"]
 
 
+@pytest.mark.requirement("scope.one_session")
 @pytest.mark.parametrize("name", ["id", "stem", "path", "relative", "home"])
 def test_a_session_is_named_by_its_id_its_files_stem_or_its_path(diary: Diary, name: str) -> None:
     path = diary.talk("stem", "word", id_="the-id")
@@ -104,6 +106,7 @@ def test_a_session_that_does_not_exist_is_no_empty_answer(diary: Diary, session:
     assert refused.value.code == "session_not_found"
 
 
+@pytest.mark.requirement("scope.ambiguous")
 @pytest.mark.parametrize("action", ["memory.expand", "memory.sessions"])
 def test_an_ambiguous_session_lists_its_candidates_everywhere(diary: Diary, action: str) -> None:
     files = sorted(
@@ -135,6 +138,7 @@ def test_a_path_settles_an_ambiguous_id(diary: Diary) -> None:
     assert diary.expand(session=str(one), indices=[0])["entries"][0]["text"] == "a"
 
 
+@pytest.mark.requirement("scope.project")
 @pytest.mark.parametrize("cwd", ["/a/b-c", "/a/b/c"])
 def test_projects_that_share_a_folder_are_told_apart_by_the_header(diary: Diary, cwd: str) -> None:
     diary.talk("dashed", "word", cwd="/a/b-c")
@@ -200,6 +204,7 @@ def test_a_session_without_header_is_named_by_its_stem(diary: Diary) -> None:
 # The current session
 
 
+@pytest.mark.requirement("scope.session_current")
 def test_the_current_session_is_the_hosts_file_wherever_it_lies(diary: Diary) -> None:
     path = diary.talk("one", "word", folder=diary.home / "elsewhere")
     diary.talk("newer", "word")
@@ -232,6 +237,7 @@ def test_the_current_session_may_be_known_by_its_id_alone(diary: Diary) -> None:
     assert page["coverage"]["reasons"] == []
 
 
+@pytest.mark.requirement("scope.session_newest")
 def test_an_unknown_current_session_is_the_newest_of_the_project_and_says_so(diary: Diary) -> None:
     diary.talk("one", "word")
     diary.talk("two", "word")
@@ -273,6 +279,7 @@ def forked(diary: Diary) -> Path:
     )
 
 
+@pytest.mark.requirement("branches.default_active", "branches.hits", "branches.follow_keeps_mode")
 @pytest.mark.parametrize("scope", ["session", "project", "global", "session:fork"])
 def test_an_abandoned_sibling_is_left_out_in_every_scope(diary: Diary, forked: Path, scope: str) -> None:
     active, every = diary.recall("idea", scope=scope), diary.recall("idea", scope=scope, branches="all")
@@ -292,6 +299,7 @@ def fingerprint(branches: str, leaf: str | None, *path: str) -> str:
     return hashlib.sha256(compact.encode()).hexdigest()
 
 
+@pytest.mark.requirement("lineage.fingerprint", "lineage.hash_covers_all")
 def test_the_fingerprint_is_over_mode_leaf_and_path_from_root_to_leaf(diary: Diary, forked: Path) -> None:
     active, every = diary.expand(session="fork"), diary.expand(session="fork", branches="all")
 
@@ -300,6 +308,7 @@ def test_the_fingerprint_is_over_mode_leaf_and_path_from_root_to_leaf(diary: Dia
     assert active["sourceHash"] == every["sourceHash"] == hashlib.sha256(forked.read_bytes()).hexdigest()
 
 
+@pytest.mark.requirement("branches.live_every_action", "branches.live_navigation")
 @pytest.mark.parametrize("action", ["memory.recall", "memory.sessions", "memory.expand"])
 def test_every_action_sees_where_the_live_session_stands_without_an_append(
     diary: Diary, forked: Path, action: str
@@ -321,6 +330,7 @@ def test_every_action_sees_where_the_live_session_stands_without_an_append(
     assert shown == fingerprint("active", "b", "a", "b", "not-written-yet")
 
 
+@pytest.mark.requirement("stale.navigation")
 def test_navigation_makes_a_pointer_stale_although_nothing_was_written(diary: Diary, forked: Path) -> None:
     with diary.open(session_file=forked) as workspace:
         hit = workspace.call("memory.recall", {"query": "right"})["hits"][0]
@@ -344,6 +354,7 @@ def test_a_live_branch_speaks_of_its_own_session_only(diary: Diary, forked: Path
     assert [hit["follow"]["args"]["session"] for hit in page["hits"]] == [str(other)]
 
 
+@pytest.mark.requirement("branches.persisted_leaf", "branches.append_order")
 def test_the_leaf_is_the_last_entry_of_any_kind(diary: Diary) -> None:
     label = {"type": "label", "id": "l", "parentId": "b", "targetId": "a", "label": "here"}
     diary.session("one", user("a", None, "word"), user("b", "a", "word"), user("c", "a", "word"), label)
@@ -356,6 +367,7 @@ def test_the_leaf_is_the_last_entry_of_any_kind(diary: Diary) -> None:
 # Bindings
 
 
+@pytest.mark.requirement("stale.append")
 def test_a_stale_pointer_names_what_was_expected_and_what_is_there(diary: Diary) -> None:
     path = diary.talk("one", "secret word")
     token = diary.recall("word")["hits"][0]["follow"]
@@ -372,6 +384,7 @@ def test_a_stale_pointer_names_what_was_expected_and_what_is_there(diary: Diary)
     assert "secret" not in json.dumps(body)
 
 
+@pytest.mark.requirement("stale.append")
 def test_the_next_chunk_of_a_changed_session_is_stale(diary: Diary) -> None:
     path = diary.talk("one", "x" * 1000)
     token = diary.expand(session="one", indices=[0], maxChars=256)["next"]
@@ -383,6 +396,7 @@ def test_the_next_chunk_of_a_changed_session_is_stale(diary: Diary) -> None:
     assert refused.value.code == "stale_pointer"
 
 
+@pytest.mark.requirement("stale.rewrite", "page.next_bound")
 def test_the_next_page_of_a_rewritten_session_is_stale_although_size_and_time_are_equal(diary: Diary) -> None:
     path = diary.talk("one", "word alpha", "word gamma")
     token, before = diary.recall("word", scope="session:one", pageSize=1)["next"], path.stat()
@@ -395,6 +409,7 @@ def test_the_next_page_of_a_rewritten_session_is_stale_although_size_and_time_ar
     assert (page["total"], page["hits"], page["next"]) == (0, [], None)
 
 
+@pytest.mark.requirement("lineage.hash_covers_all")
 def test_all_branches_are_protected_by_the_source_hash(diary: Diary, forked: Path) -> None:
     token = diary.recall("left", branches="all")["hits"][0]["follow"]
     append(forked, user("d", "b", "more"))

@@ -11,6 +11,7 @@ from pepys.model.lineage import Live
 from tests.recall.diary import NOON, Diary, user
 
 
+@pytest.mark.requirement("branches.identified", "branches.counts")
 def test_a_row_has_the_specs_fields(diary: Diary) -> None:
     path = diary.session("one", user("a", None, "1"), user("b", "a", "2"), user("c", "a", "3"))
 
@@ -33,6 +34,7 @@ def test_a_row_has_the_specs_fields(diary: Diary) -> None:
     assert len(row["lineageFingerprint"]) == 64
 
 
+@pytest.mark.requirement("lineage.fingerprint", "branches.counts")
 @pytest.mark.parametrize("branches", ["active", "all"])
 def test_a_row_agrees_with_expansion(diary: Diary, branches: str) -> None:
     diary.session("one", user("a", None, "1"), user("b", "a", "2"), user("c", "a", "3"))
@@ -76,6 +78,7 @@ def test_scopes_are_those_of_recall(diary: Diary, scope: str | None, found: list
     assert [row["id"] for row in rows] == found
 
 
+@pytest.mark.requirement("budget.listing", "budget.discovery")
 def test_a_limit_cuts_the_list_and_total_tells_how_many_there_are(diary: Diary) -> None:
     for at in range(5):
         diary.talk(f"s{at}", "word")
@@ -89,6 +92,7 @@ def test_a_limit_cuts_the_list_and_total_tells_how_many_there_are(diary: Diary) 
     assert limited["total"] == configured["total"] == searched["total"] == 5
 
 
+@pytest.mark.requirement("branches.argument")
 @pytest.mark.parametrize("args", [{"limit": 0}, {"scope": "everything"}, {"branches": "x"}, {"query": "word"}])
 def test_senseless_arguments_are_refused(diary: Diary, args: dict[str, object]) -> None:
     with pytest.raises(InvalidArgument):
