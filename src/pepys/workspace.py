@@ -6,7 +6,7 @@ import fnmatch
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from pepys import actions, config
 from pepys.actions.base import Parts
@@ -90,8 +90,19 @@ class Workspace:
         self.context = context
         self.history = _history(context)
         self.memory = Provider(self, "memory")
+        self.tools = Provider(self, "tools")
 
-    def call(self, ref: str | Mapping[str, Any], args: Mapping[str, object] | None = None) -> dict[str, Any]:
+    @overload
+    def call(  # type: ignore[overload-overlap]  # of all refs, these give a list
+        self,
+        ref: Literal["tools.providers", "tools.list", "tools.search"],
+        args: Mapping[str, object] | None = None,
+    ) -> list[dict[str, Any]]: ...
+
+    @overload
+    def call(self, ref: str | Mapping[str, Any], args: Mapping[str, object] | None = None) -> dict[str, Any]: ...
+
+    def call(self, ref: str | Mapping[str, Any], args: Mapping[str, object] | None = None) -> Any:
         """Run an action by its ref and arguments, or by a call token such as a hit's `follow`.
 
         Raises:

@@ -10,8 +10,8 @@ from pepys.actions.table import ACTIONS
 from pepys.errors import Disabled, UnknownAction
 
 
-def call(parts: Parts, ref: str, args: Mapping[str, object]) -> dict[str, object]:
-    """Run the action *ref* with *args*, which are JSON values under the specs' names.
+def call(parts: Parts, ref: str, args: Mapping[str, object]) -> Any:
+    """Run the action *ref* with *args*, which are JSON values under the specs' names; its result is JSON too.
 
     Raises:
         UnknownAction: No action has this ref.
@@ -27,23 +27,41 @@ def call(parts: Parts, ref: str, args: Mapping[str, object]) -> dict[str, object
             "Session recall is switched off: memory.enabled is false.",
             hint="Set memory.enabled to true; `pepys config list` says where it is set.",
         )
-    request = schema.parse(load(action.request), args, ref)
-    result: dict[str, object] = load(action.function)(parts, request)
-    return result
+    if action.takes_token:
+        from pepys.actions.wire import read_call
+
+        args = read_call(args)._asdict()
+    return load(action.function)(parts, schema.parse(load(action.request), args, ref))
 
 
-def find(ref: str) -> Action:
+def visible(parts: Parts) -> Mapping[str, Action]:
+    """The actions that the caller may call: those for models, and of them only what reads if a guest program asks.
+
+    `tools.call` is as harmless as what it calls. A program cannot run a program.
+    """
+    return {
+        ref: action
+        for ref, action in ACTIONS.items()
+        if action.audience == "model" and not (parts.guest and not _for_guests(action))
+    }
+
+
+def _for_guests(action: Action) -> bool:
+    return action.provider != "guest" and (action.annotations.read_only or action.takes_token)
+
+
+def find(ref: str, among: Mapping[str, Action] = ACTIONS) -> Action:
     """The action *ref*.
 
     Raises:
         UnknownAction: Naming the refs and tool names that resemble it.
     """
-    if ref in ACTIONS:
-        return ACTIONS[ref]
+    if ref in among:
+        return among[ref]
     from pepys.spelling import nearest
 
-    refs = {name: action.ref for action in ACTIONS.values() for name in (action.ref, action.tool)}
-    close = list(dict.fromkeys(refs[name] for name in nearest(ref, refs, count=3))) or sorted(ACTIONS)
+    refs = {name: action.ref for action in among.values() for name in (action.name, action.tool, action.ref)}
+    close = list(dict.fromkeys(refs[name] for name in nearest(ref, refs, count=3))) or sorted(among)
     raise UnknownAction(f"There is no action {ref}.", hint=f"Known: {', '.join(close)}.", details={"nearest": close})
 
 

@@ -37,6 +37,17 @@ class Action(NamedTuple):
     request: str
     annotations: Annotations
     audience: Audience = "model"
+    takes_token: bool = False  # a call token, a hit or a page may stand in place of its arguments
+
+    @property
+    def provider(self) -> str:
+        """What stands before the dot of its ref."""
+        return self.ref.split(".", 1)[0]
+
+    @property
+    def name(self) -> str:
+        """What stands after it."""
+        return self.ref.split(".", 1)[1]
 
 
 class Parts(NamedTuple):
@@ -44,3 +55,4 @@ class Parts(NamedTuple):
 
     context: Context
     history: History
+    guest: bool = False  # a guest program asks: it sees only what reads

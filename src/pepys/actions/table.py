@@ -39,6 +39,71 @@ _ROWS = (
         "pepys.model.query:ExpandRequest",
         _READS,
     ),
+    Action(
+        "tools.providers",
+        "capability_providers",
+        "List providers",
+        "List the providers of actions, with what each is for. Use it as the first look at what can be called.",
+        "pepys.actions.catalog:providers",
+        "pepys.model.tools:ProvidersRequest",
+        _READS,
+    ),
+    Action(
+        "tools.catalog",
+        "capability_catalog",
+        "Show all actions",
+        "Show the tree of providers and actions with their descriptions and hashes, without schemas. Use it to see "
+        "everything that can be called, or whether that has changed.",
+        "pepys.actions.catalog:catalog",
+        "pepys.model.tools:CatalogRequest",
+        _READS,
+    ),
+    Action(
+        "tools.list",
+        "capability_list",
+        "List actions",
+        "List all actions, or one provider's, one short row each. Use it to choose a ref to describe or to call.",
+        "pepys.actions.catalog:list_",
+        "pepys.model.tools:ListRequest",
+        _READS,
+    ),
+    Action(
+        "tools.search",
+        "capability_search",
+        "Search actions",
+        "Search the actions by words of their refs, descriptions and schemas; returns full descriptions, the best "
+        "first. Use it when you know what to do but not what it is called.",
+        "pepys.actions.catalog:search",
+        "pepys.model.tools:SearchRequest",
+        _READS,
+    ),
+    Action(
+        "tools.describe",
+        "capability_describe",
+        "Describe an action",
+        "Describe one action: what it does, the schema of its arguments and what calling it can change. Use it before "
+        "calling an action for the first time.",
+        "pepys.actions.catalog:describe",
+        "pepys.model.tools:DescribeRequest",
+        _READS,
+    ),
+    Action(
+        "tools.call",
+        "capability_call",
+        "Call an action",
+        "Call any action by its ref and arguments, or with a `follow` or `next` call as it is; a whole hit or page "
+        "works too. Use it to open a hit and to turn a page.",
+        "pepys.actions.catalog:call",
+        "pepys.model.tools:CallRequest",
+        _READS,  # as long as every action that a model may call only reads
+        takes_token=True,
+    ),
 )
+
+PROVIDERS: Mapping[str, str] = {
+    "memory": "Recall over past coding sessions: search them, list them, and read full records.",
+    "tools": "The catalog of actions: find out what can be called, and call it.",
+}
+"""What each provider is for. Every ref begins with one of these names."""
 
 ACTIONS: Mapping[str, Action] = {action.ref: action for action in _ROWS}

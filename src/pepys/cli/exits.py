@@ -27,7 +27,7 @@ def error_of(error: Mapping[str, Any]) -> PepysError:
     return raised
 
 
-def page_status(page: Mapping[str, Any]) -> int:
+def page_status(page: object) -> int:
     """The exit status of a result: that of the error it carries, else 0."""
-    error = page.get("error")
+    error = page.get("error") if isinstance(page, Mapping) else None
     return error_of(error).exit_status if isinstance(error, Mapping) else 0
