@@ -6,7 +6,7 @@ import fnmatch
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
 from pepys import actions, config
 from pepys.actions.base import Parts
@@ -89,8 +89,8 @@ class Workspace:
     def __init__(self, context: Context) -> None:
         self.context = context
         self.history = _history(context)
-        self.memory = Provider(self, "memory")
-        self.tools = Provider(self, "tools")
+        self.memory: Provider[dict[str, Any]] = Provider(self, "memory")
+        self.tools: Provider[Any] = Provider(self, "tools")
 
     @overload
     def call(  # type: ignore[overload-overlap]  # of all refs, these give a list
@@ -125,13 +125,16 @@ class Workspace:
         self.close()
 
 
-class Provider:
+Result = TypeVar("Result")
+
+
+class Provider(Generic[Result]):
     """The actions of one provider as functions with keywords: `workspace.memory.recall(query="...")`."""
 
     def __init__(self, workspace: Workspace, name: str) -> None:
         self._workspace, self._name = workspace, name
 
-    def __getattr__(self, action: str) -> Callable[..., dict[str, Any]]:
+    def __getattr__(self, action: str) -> Callable[..., Result]:
         ref = f"{self._name}.{action}"
         try:
             actions.find(ref)
@@ -139,8 +142,9 @@ class Provider:
             # What asks whether there is such an attribute expects this.
             raise AttributeError(f"{error.message} {error.hint}") from error
 
-        def call(**args: object) -> dict[str, Any]:
-            return self._workspace.call(ref, args)
+        def call(**args: object) -> Result:
+            result: Any = self._workspace.call(ref, args)
+            return cast(Result, result)
 
         return call
 
