@@ -178,6 +178,7 @@ VALID: dict[str, Json] = {
     "details of a message": summary(MESSAGE | {"details": [None, 1.5]}),
     "the deepest details": summary(MESSAGE | {"details": nested(16)}),
     "most members": summary(MESSAGE | {"details": [0] * 256}),
+    "most keys": summary(MESSAGE | {"details": dict.fromkeys(map(str, range(256)))}),
     "most values": summary(OPERATION | {"result": 0, "args": WIDE["args"] | {"0": list(range(253))}}),
     "the longest run": summary(RUN | {"name": "é" * 128, "description": "é" * 512}),
     "an empty description": summary(RUN | {"description": ""}),
@@ -235,6 +236,7 @@ INVALID: dict[str, Json] = {
     "details without bounds": summary(MESSAGE | {"details": nested(100_000)}),
     "an endless number": summary(MESSAGE | {"details": [-math.inf]}),
     "too many members": summary(MESSAGE | {"details": [0] * 257}),
+    "too many keys": summary(MESSAGE | {"details": dict.fromkeys(map(str, range(257)))}),
     "too many values in one": summary(OPERATION | WIDE),
     "too many values in all": summary(
         OPERATION | {"args": {}, "result": [[0] * 200] * 10}, MESSAGE | {"details": [[0] * 208] * 10}
@@ -268,6 +270,12 @@ INVALID: dict[str, Json] = {
     **{f"a fact {of['kind']} without {key}": summary({k: v for k, v in of.items() if k != key})
        for of in (USER, MESSAGE, PHASE, OPERATION, RUN) for key in of if key not in ("result", "description")},
 }  # fmt: skip
+
+
+def test_what_is_noticed_of_a_carrier_is_not_said_again_of_its_facts() -> None:
+    (child,) = carried(left(summary(USER), notice="unknown_shape")).events
+
+    assert child.entry.notice is None
 
 
 @pytest.mark.requirement("facts.malformed")

@@ -184,6 +184,12 @@ def test_what_a_child_is_written_by_its_carrier_says() -> None:
     assert [child.own for child in carried(result(trace(operation()))).events] == [False]
 
 
+def test_what_is_noticed_of_a_carrier_is_not_said_again_of_its_operations() -> None:
+    (child,) = carried(result(trace(operation()), notice="unknown_shape")).events
+
+    assert child.entry.notice is None
+
+
 @pytest.mark.parametrize(
     "valid",
     [
