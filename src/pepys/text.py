@@ -68,7 +68,7 @@ def token_spans(text: str) -> Iterator[tuple[str, int, int]]:
         raw, offset = piece.group(), piece.start()
         if canonical(raw) == raw:
             for run in _RUN.finditer(raw):
-                yield _bounded(run.group().lower()), offset + run.start(), offset + run.end()
+                yield bounded(run.group().lower()), offset + run.start(), offset + run.end()
         else:
             for token in tokens(raw):
                 yield token, offset, piece.end()
@@ -97,10 +97,11 @@ def _visible(match: re.Match[str]) -> str:
 
 
 def _without_giants(line: str) -> str:
-    return " ".join(map(_bounded, line.split()))
+    return " ".join(map(bounded, line.split()))
 
 
-def _bounded(token: str) -> str:
+def bounded(token: str) -> str:
+    """*token*, or a digest in its place where the engine would drop it for its length."""
     if len(token) * 4 < MAX_TOKEN_BYTES:
         return token
     encoded = token.encode("utf-8", "surrogatepass")

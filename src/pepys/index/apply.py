@@ -20,7 +20,7 @@ from pepys.index.engines.tantivy import TantivyEngine
 from pepys.index.plan import Step
 from pepys.index.projection import Projection, checkpoint, settle
 from pepys.index.refreshed import Refreshed
-from pepys.index.source import Row, Source, exceptions
+from pepys.index.source import Row, Source, exceptions, repetitions
 from pepys.model.context import Progress
 from pepys.model.source import Found, Listing
 
@@ -139,8 +139,11 @@ class Applying:
             result.removed += 1
             return
         self._catalog.set_active(source.generation, switch.active, switch.inactive)
+        if source.facts:
+            self._catalog.set_repeated(source.generation, repetitions(self._catalog.facts(source.generation)))
         counts = self._catalog.record_counts(source.generation)
-        source.records, source.active_records, source.own_records, source.duplicates = counts
+        source.records, source.active_records, source.own_records, source.repeats = counts
+        source.duplicates = self._catalog.duplicates(source.generation)
         source.exceptions = exceptions(self._catalog.exceptional_rows(source.generation))
         self._catalog.put(source)
         result.bytes_read += source.stamp.size

@@ -10,12 +10,12 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import Any
 
-from pepys.index.source import Exceptions, Row, Source
-from pepys.model.entry import Field
-from pepys.model.lineage import Node
+from pepys.index.source import REPEATED, Exceptions, Row, Source
+from pepys.model.entry import FACT, Field
+from pepys.model.lineage import Branches, Node
 from pepys.model.source import Stamp
 
-SCHEMA = 1
+SCHEMA = 2
 
 _BUSY_MS = 10_000
 
@@ -27,29 +27,35 @@ CREATE TABLE sources (
     ctime_ns INTEGER NOT NULL, examined_ns INTEGER NOT NULL, generation INTEGER NOT NULL UNIQUE,
     sha256 TEXT NOT NULL, checkpoint INTEGER NOT NULL, checkpoint_sha256 TEXT NOT NULL,
     entries INTEGER NOT NULL, records INTEGER NOT NULL, active_records INTEGER NOT NULL, own_records INTEGER NOT NULL,
+    facts INTEGER NOT NULL, repeats INTEGER NOT NULL,
     session TEXT NOT NULL, cwd TEXT, parent TEXT, name TEXT, created INTEGER, last_time INTEGER,
-    leaf TEXT, fingerprint TEXT NOT NULL, cyclic INTEGER NOT NULL, duplicates INTEGER NOT NULL,
-    derived_ids INTEGER NOT NULL, oversized INTEGER NOT NULL,
-    diagnostics TEXT NOT NULL, lengths TEXT NOT NULL, exceptions TEXT NOT NULL, appending INTEGER NOT NULL
+    leaf TEXT, fingerprint TEXT NOT NULL, cyclic INTEGER NOT NULL,
+    derived_ids INTEGER NOT NULL, oversized INTEGER NOT NULL, appending INTEGER NOT NULL,
+    diagnostics TEXT NOT NULL, duplicates TEXT NOT NULL, lengths TEXT NOT NULL, exceptions TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE entries (
     generation INTEGER NOT NULL, position INTEGER NOT NULL, child INTEGER NOT NULL, record INTEGER,
     start INTEGER NOT NULL, stop INTEGER NOT NULL, id TEXT NOT NULL, parent TEXT, type TEXT NOT NULL,
     role TEXT, tool TEXT, time INTEGER, error INTEGER NOT NULL, active INTEGER NOT NULL, own INTEGER NOT NULL,
-    crc INTEGER NOT NULL, PRIMARY KEY (generation, position, child)
+    crc INTEGER NOT NULL, ref TEXT, provider TEXT, action TEXT, outcome TEXT, address TEXT, repeated INTEGER NOT NULL,
+    PRIMARY KEY (generation, position, child)
 ) WITHOUT ROWID;
-CREATE INDEX exceptional ON entries (generation, position, child) WHERE active = 0 OR own = 1;
+CREATE INDEX exceptional ON entries (generation, position, child) WHERE active = 0 OR own = 1 OR repeated > 0;
 -- Generations that the text index may hold and nobody may find: unfinished or replaced readings.
 CREATE TABLE garbage (generation INTEGER PRIMARY KEY);
 """
 
 _SOURCE_COLUMNS = (
     "path, host, root, agent, folder, kind, device, inode, size, mtime_ns, ctime_ns, examined_ns, generation, sha256,"
-    " checkpoint, checkpoint_sha256, entries, records, active_records, own_records, session, cwd, parent, name,"
-    " created, last_time, leaf, fingerprint, cyclic, duplicates, derived_ids, oversized, diagnostics,"
-    " lengths, exceptions, appending"
+    " checkpoint, checkpoint_sha256, entries, records, active_records, own_records, facts, repeats, session, cwd,"
+    " parent, name, created, last_time, leaf, fingerprint, cyclic, derived_ids, oversized, appending,"
+    " diagnostics, duplicates, lengths, exceptions"
 )
-_ROW_COLUMNS = "position, child, record, start, stop, id, parent, type, role, tool, time, error, active, own, crc"
+_ROW_COLUMNS = (
+    "position, child, record, start, stop, id, parent, type, role, tool, time, error, active, own, crc,"
+    " ref, provider, action, outcome, address, repeated"
+)
+_EXCEPTIONAL = "(active = 0 OR own = 1 OR repeated > 0)"
 
 
 class Catalog:
@@ -115,8 +121,8 @@ class Catalog:
         """Every source."""
         rows = self._db.execute(f"SELECT {_SOURCE_COLUMNS} FROM sources").fetchall()  # noqa: S608
         # One document for all: a thousand small ones cost a cold start some milliseconds.
-        texts = json.loads(f"[{','.join(f'{row[-3]},{row[-2]}' for row in rows)}]")
-        return [_source(row, *found) for row, *found in zip(rows, texts[::2], texts[1::2], strict=True)]
+        texts = json.loads("[" + ",".join("[" + ",".join(row[-_TEXTS:]) + "]" for row in rows) + "]")
+        return [_source(row[:-_TEXTS], *found) for row, found in zip(rows, texts, strict=True)]
 
     def garbage(self) -> frozenset[int]:
         """Generations whose documents must be ignored, and removed by the next writer."""
@@ -155,10 +161,19 @@ class Catalog:
         """The rows that are inactive or our own, in source order."""
         cursor = self._db.execute(
             f"SELECT {_ROW_COLUMNS} FROM entries"  # noqa: S608
-            " WHERE (active = 0 OR own = 1) AND generation = ? ORDER BY position, child",
+            f" WHERE {_EXCEPTIONAL} AND generation = ? ORDER BY position, child",
             (generation,),
         )
         return map(_row, cursor)
+
+    def facts(self, generation: int) -> list[Row]:
+        """The records typed out of branch summaries, in source order."""
+        cursor = self._db.execute(
+            f"SELECT {_ROW_COLUMNS} FROM entries"  # noqa: S608
+            " WHERE generation = ? AND type = ? ORDER BY position, child",
+            (generation, FACT),
+        )
+        return list(map(_row, cursor))
 
     # Writing: only by the holder of the index lock
 
@@ -229,19 +244,40 @@ class Catalog:
         return {
             position
             for (position,) in self._db.execute(
-                "SELECT position FROM entries WHERE generation = ? AND (active = 0 OR own = 1) AND active = 0",
+                f"SELECT position FROM entries WHERE generation = ? AND {_EXCEPTIONAL} AND active = 0",  # noqa: S608
                 (generation,),
             )
         }
 
-    def record_counts(self, generation: int) -> tuple[int, int, int, bool]:
-        """(records, active records, own records, whether an id occurs twice among the records)."""
-        records, active, own, distinct = self._db.execute(
-            "SELECT count(*), coalesce(sum(active), 0), coalesce(sum(own), 0), count(DISTINCT id) FROM entries"
-            " WHERE generation = ? AND record IS NOT NULL",
-            (generation,),
+    def set_repeated(self, generation: int, rows: Iterable[Row]) -> None:
+        """Mark *rows* as repeated, or not."""
+        statement = "UPDATE entries SET repeated = ? WHERE generation = ? AND position = ? AND child = ?"
+        self._db.executemany(statement, ((row.repeated, generation, row.position, row.child) for row in rows))
+
+    def record_counts(self, generation: int) -> tuple[int, int, int, int]:
+        """(records, active ones, own ones, repeated ones); active ones are not repeated ones."""
+        counts: tuple[int, int, int, int] = self._db.execute(
+            "SELECT count(*), coalesce(sum(active AND NOT repeated & ?), 0), coalesce(sum(own), 0),"
+            " coalesce(sum(repeated & ?), 0) FROM entries WHERE generation = ? AND record IS NOT NULL",
+            (REPEATED["active"], REPEATED["all"], generation),
         ).fetchone()
-        return records, active, own, distinct < records
+        return counts
+
+    def duplicates(self, generation: int) -> dict[Branches, list[str]]:
+        """The coverage reasons that ids and addresses which occur twice among the records are, by branch mode."""
+        found: dict[Branches, list[str]] = {}
+        for mode, bit in REPEATED.items():
+            ids, distinct_ids, addresses, distinct_addresses = self._db.execute(
+                "SELECT count(*), count(DISTINCT id), count(address), count(DISTINCT address) FROM entries"
+                " WHERE generation = ? AND record IS NOT NULL AND NOT repeated & ? AND (active OR ?)",
+                (generation, bit, mode == "all"),
+            ).fetchone()
+            reasons = ["duplicate_entry_id"] * (distinct_ids < ids)
+            reasons += ["duplicate_operation_address"] * (distinct_addresses < addresses)
+            if not reasons and mode == "all":
+                break  # nor is anything twice in a part of it
+            found[mode] = reasons
+        return found
 
     def _create(self) -> None:
         self._db.execute("PRAGMA journal_mode = WAL")
@@ -265,12 +301,20 @@ def _row(columns: Sequence[Any]) -> Row:
     return Row._make(columns)
 
 
-def _source(columns: Sequence[Any], lengths: dict[Field, int], exceptions: list[list[Any]]) -> Source:
-    *head, diagnostics, _, _, appending = columns
-    stamp = Stamp._make(head[6:11])
-    found = json.loads(diagnostics) if diagnostics else {}
+_TEXTS = 4
+"""Columns of JSON, at the end."""
+
+
+def _source(
+    columns: Sequence[Any],
+    diagnostics: dict[str, int],
+    duplicates: dict[Branches, list[str]],
+    lengths: dict[Field, int],
+    exceptions: list[list[Any]],
+) -> Source:
+    stamp = Stamp._make(columns[6:11])
     runs = tuple(map(Exceptions._make, exceptions))
-    fields = (*head[:6], stamp, *head[11:], found, lengths, runs, bool(appending))
+    fields = (*columns[:6], stamp, *columns[11:], diagnostics, duplicates, lengths, runs)
     return Source(*fields)
 
 
@@ -292,6 +336,8 @@ def _columns(source: Source) -> tuple[object, ...]:
         source.records,
         source.active_records,
         source.own_records,
+        source.facts,
+        source.repeats,
         source.session,
         source.cwd,
         source.parent,
@@ -301,11 +347,11 @@ def _columns(source: Source) -> tuple[object, ...]:
         source.leaf,
         source.fingerprint,
         source.cyclic,
-        source.duplicates,
         source.derived_ids,
         source.oversized,
-        json.dumps(source.diagnostics) if source.diagnostics else "",
+        source.appending,
+        json.dumps(source.diagnostics),
+        json.dumps(source.duplicates),
         json.dumps(source.lengths),
         json.dumps(source.exceptions),
-        source.appending,
     )

@@ -56,6 +56,10 @@ class Document(NamedTuple):
     tool: str | None
     time: int | None  # ms since the epoch; None passes every time filter
     passages: tuple[tuple[Field, str], ...]
+    ref: str | None = None
+    provider: str | None = None
+    action: str | None = None
+    outcome: str | None = None
 
 
 def document(place: Place, event: Event, *, thinking: bool, output: bool) -> Document:
@@ -65,7 +69,8 @@ def document(place: Place, event: Event, *, thinking: bool, output: bool) -> Doc
         for passage in event.passages
         if passage.text and (thinking or passage.field != "thinking") and (output or passage.field != "output")
     )
-    return Document(place, event.role, event.tool, event.entry.time, passages)
+    operation = (event.ref, event.provider, event.action, event.outcome)
+    return Document(place, event.role, event.tool, event.entry.time, passages, *operation)
 
 
 def pieces(text: str) -> Iterator[str]:

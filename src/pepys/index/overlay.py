@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pepys.hosts import HOSTS
@@ -11,9 +10,9 @@ from pepys.hosts.reading import examine
 from pepys.index.catalog import Catalog
 from pepys.index.document import Policy
 from pepys.index.projection import Projection, checkpoint, settle
-from pepys.index.source import Row, Source, exceptions
+from pepys.index.source import REPEATED, Row, Source, exceptions, on_branch
 from pepys.index.view import Overlay
-from pepys.model.lineage import Node
+from pepys.model.lineage import Branches, Node
 from pepys.model.source import Listing
 
 SCAN_BYTES = 64 << 20
@@ -73,15 +72,23 @@ def _include(overlay: Overlay, source: Source, rows: list[Row], catalog: Catalog
     active = settle(source, nodes)
     inactive = frozenset(node.position for node in nodes) - active.positions
     old = () if catalog is None else catalog.rows(source.generation, 0, first)
-    ids: Counter[str] = Counter()
-    everything = [row._replace(active=row.position not in inactive) for row in (*old, *rows)]
-    source.active_records = 0
-    for row in everything:
-        if row.record is not None:
-            ids[row.id] += 1
-            source.active_records += row.active
-    source.duplicates = any(count > 1 for count in ids.values())
+    everything = on_branch([*old, *rows], inactive)
     source.exceptions = exceptions(everything)
+    records = [row for row in everything if row.record is not None]
+    source.active_records = sum(row.active and not row.repeated & REPEATED["active"] for row in records)
+    source.repeats = sum(row.repeated & REPEATED["all"] for row in records)
+    source.duplicates = {mode: found for mode in REPEATED if (found := _duplicates(records, mode))}
     overlay.sources[source.path] = source
     overlay.rows[source.generation] = rows
     overlay.inactive[source.generation] = inactive
+
+
+def _duplicates(records: Sequence[Row], mode: Branches) -> list[str]:
+    held = [row for row in records if not row.repeated & REPEATED[mode] and (row.active or mode == "all")]
+    ids = [row.id for row in held]
+    addresses = [row.address for row in held if row.address is not None]
+    return [
+        reason
+        for reason, names in (("duplicate_entry_id", ids), ("duplicate_operation_address", addresses))
+        if len(set(names)) < len(names)
+    ]

@@ -10,7 +10,7 @@ from pepys import normalise
 from pepys.hosts.reading import Checkpoint, Reading
 from pepys.index.document import Document, Place, Policy, document, oversized, text_crc
 from pepys.index.source import Row, Source, stem
-from pepys.model.entry import Event
+from pepys.model.entry import FACT, Event
 from pepys.model.lineage import Lineage, Node
 from pepys.model.source import Diagnostic, Found, Header, Title
 from pepys.normalise import lineage
@@ -84,14 +84,18 @@ class Projection:
             else:
                 if item.notice:
                     counts[item.notice] += 1
-                yield self._projected(normalise.event(item))
+                event = normalise.event(item)
+                children = normalise.children(event)
+                counts.update(children.notices)
+                for child, record in enumerate((event, *children.events)):
+                    yield self._projected(record, child)
+                source.entries += 1
         source.diagnostics = dict(counts)
         self._conclude()
 
-    def _projected(self, event: Event) -> tuple[Row, Document | None]:
+    def _projected(self, event: Event, child: int) -> tuple[Row, Document | None]:
         source, entry = self.source, event.entry
-        place = Place(source.generation, source.entries, 0)
-        source.entries += 1
+        place = Place(source.generation, source.entries, child)
         if entry.title is not None:
             source.name = entry.title or None
         if entry.time is not None:
@@ -101,6 +105,7 @@ class Projection:
             record = source.records
             source.records += 1
             source.own_records += event.own
+            source.facts += entry.type == FACT
             source.oversized = source.oversized or oversized(event)
             made = document(place, event, thinking=self._policy.thinking, output=self._policy.output)
             for field, text in made.passages:
@@ -108,7 +113,7 @@ class Projection:
             crc = text_crc(event)
         row = Row(
             place.position,
-            0,
+            child,
             record,
             entry.start,
             entry.end,
@@ -122,6 +127,11 @@ class Projection:
             True,
             event.own,
             crc,
+            event.ref,
+            event.provider,
+            event.action,
+            event.outcome,
+            event.address,
         )
         return row, made
 

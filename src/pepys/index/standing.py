@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from typing import NamedTuple
 
 from pepys.index.document import Place
-from pepys.index.source import Exceptions, Row, Source, exceptions
+from pepys.index.source import REPEATED, Exceptions, Row, Source, exceptions, on_branch
 from pepys.model.lineage import Branches, Live, Node
 from pepys.normalise import lineage
 
@@ -126,14 +126,14 @@ class Standings:
             for generation, source in self.sources.items()
             if source.appending
             or (source.own_records and not self._own)
-            or (not every and (source.active_records != source.records or source.path in self._live))
+            or (source.repeats if every else source.active_records != source.records or source.path in self._live)
         } | self._special.keys()
 
     def _on_live_branch(self, source: Source, live: Live) -> Standing:
         rows = list(self._rows(source))
         branch = lineage.live([Node(row.position, row.id, row.parent) for row in rows if not row.child], live)
-        placed = (row._replace(active=row.position in branch.positions) for row in rows)
-        standing = _standing(source, exceptions(placed), "active", own=self._own)
+        inactive = {row.position for row in rows} - branch.positions
+        standing = _standing(source, exceptions(on_branch(rows, inactive)), "active", own=self._own)
         return standing._replace(fingerprint=branch.fingerprint, cyclic=branch.cyclic)
 
 
@@ -143,13 +143,13 @@ def _standing(source: Source, found: Iterable[Exceptions], branches: Branches, *
     skipped: list[tuple[int, int, int]] = []
     absent = 0
     for span in found:
-        away = not span.active and not every
+        away = bool(span.repeated & REPEATED[branches]) or not (span.active or every)
         if away and span.records:
             skipped.append((span.record, span.record + span.records, absent))
             absent += span.records
         if away or (span.own and not own):
-            start, end = (Place(source.generation, position, 0).packed() for position in (span.first, span.end))
-            hidden.append((start, end))
+            first, last = (Place(source.generation, *place).packed() for place in (span.first, span.last))
+            hidden.append((first, last + 1))
     # With all branches there is nothing to select: only the source hash protects such a token.
     fingerprint = lineage.every(()).fingerprint if every else source.fingerprint
     cyclic = bool(source.cyclic) and not every

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pepys.model.entry import Outcome
 from pepys.model.lineage import Branches
 
 Role = Literal[
@@ -55,8 +56,11 @@ class RecallRequest:
     query: str = field(
         default="", metadata=about("Words to find. Blank: browse, newest session first.", maxLength=4096)
     )
-    query_mode: Literal["literal", "phrase"] = field(
-        default="literal", metadata=about("literal: exact tokens. phrase: contiguous text, case-insensitive.")
+    query_mode: Literal["literal", "phrase", "regex"] = field(
+        default="literal",
+        metadata=about(
+            "literal: exact tokens. phrase: contiguous text, case-insensitive. regex: a JavaScript regular expression."
+        ),
     )
     query_match: Literal["any", "all"] = field(
         default="any", metadata=about("Literal mode: entries with any of the words, or only those with all of them.")
@@ -69,6 +73,10 @@ class RecallRequest:
     )
     role: Role | None = field(default=None, metadata=about("Only entries of this role."))
     tool: str | None = field(default=None, metadata=about("Only entries of this tool."))
+    ref: str | None = field(default=None, metadata=about("Only operations of this ref, such as pi.grep.", minLength=1))
+    provider: str | None = field(default=None, metadata=about("Only operations of this provider.", minLength=1))
+    action: str | None = field(default=None, metadata=about("Only operations of this action.", minLength=1))
+    outcome: Outcome | None = field(default=None, metadata=about("Only operations and runs that ended so."))
     since: int | float | None = field(
         default=None, metadata=about("Only entries at or after this time (ms since 1970).")
     )
@@ -113,6 +121,9 @@ class ExpandRequest:
     branches: Branches = field(default="active", metadata=about("The selected branch of the session, or every branch."))
     indices: tuple[int, ...] = field(default=(), metadata=about("Record indices.", maxItems=100))
     entry_ids: tuple[str, ...] = field(default=(), metadata=about("Stable entry ids.", maxItems=100))
+    operation_addresses: tuple[str, ...] = field(
+        default=(), metadata=about("Stable addresses of operations, as hits carry them.", maxItems=100)
+    )
     entry_range: EntryRange | None = field(default=None, metadata=about("An inclusive range of record indices."))
     before: int = field(default=0, metadata=about("Records before the one selected.", minimum=0, maximum=100))
     after: int = field(default=0, metadata=about("Records after the one selected.", minimum=0, maximum=100))

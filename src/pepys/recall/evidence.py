@@ -9,7 +9,18 @@ from pepys.hosts import HOSTS
 from pepys.hosts.reading import read_entries
 from pepys.index.document import text_crc
 from pepys.index.source import Row, Source
-from pepys.model.entry import Event
+from pepys.model.entry import Entry, Event
+
+
+def _event(entry: Entry, row: Row) -> Event | None:
+    """What *row* means, if it can be typed out of *entry*."""
+    if not row.child:
+        return normalise.event(entry._replace(id=row.id, parent=row.parent)) if entry.id in (row.id, None) else None
+    # The carrier of a child that has no id of its own in the file is named by the child itself.
+    carrier = entry if entry.id is not None else entry._replace(id=row.id.rpartition("/")[0])
+    children = normalise.children(normalise.event(carrier._replace(parent=row.parent))).events
+    child = children[row.child - 1] if row.child <= len(children) else None
+    return child if child is not None and child.entry.id == row.id else None
 
 
 def events(records: Sequence[tuple[Source, Row]]) -> list[Event | str]:
@@ -30,8 +41,7 @@ def events(records: Sequence[tuple[Source, Row]]) -> list[Event | str]:
         for at, entry in zip(places, entries, strict=True):
             row = records[at][1]
             found[at] = "source_changed_during_index"
-            if entry is not None and entry.id in (row.id, None):
-                event = normalise.event(entry._replace(id=row.id, parent=row.parent))
-                if text_crc(event) == row.crc:
-                    found[at] = event
+            event = None if entry is None else _event(entry, row)
+            if event is not None and text_crc(event) == row.crc:
+                found[at] = event
     return found

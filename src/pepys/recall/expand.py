@@ -21,14 +21,16 @@ from pepys.index.source import Row
 from pepys.index.standing import Standing
 from pepys.index.view import View
 from pepys.model.context import Context
-from pepys.model.entry import Event
+from pepys.model.entry import FACT, Event
 from pepys.model.query import ExpandRequest
 from pepys.recall import bindings, envelope, evidence, scope
 
 MAX_SELECTORS = 100
 MAX_FILES, MAX_FILE_CHARS = 20, 1024
-MAX_STRUCTURE_CHARS = 10_000
-"""Of the envelope; a larger structure is left out and the record says so."""
+MAX_STRUCTURE_CHARS = 2_000
+"""Of the envelope; a larger operation or fact is left out and the record says so."""
+
+MAX_FILES_CHARS = 10_000
 
 WIDEST = 10**12
 """No text offset takes more of the envelope."""
@@ -48,7 +50,7 @@ def expand(history: History, context: Context, request: ExpandRequest) -> dict[s
 def _check(request: ExpandRequest) -> None:
     if any(index < 0 for index in request.indices):
         raise OutOfBounds("Indices are not negative.")
-    if len(request.indices) + len(request.entry_ids) > MAX_SELECTORS:
+    if len(request.indices) + len(request.entry_ids) + len(request.operation_addresses) > MAX_SELECTORS:
         raise InvalidArgument(f"At most {MAX_SELECTORS} records can be selected at once; use entryRange.")
 
 
@@ -57,7 +59,7 @@ class _Chunk(NamedTuple):
 
     rank: int  # the record's index
     row: Row
-    files: tuple[str, ...]  # touched; none where they have no room
+    event: Event
     text: str  # of the whole record
     start: int
     end: int
@@ -70,7 +72,7 @@ class _Chunk(NamedTuple):
 
     def as_json(self) -> dict[str, object]:
         """The spec's record."""
-        row, total = self.row, len(self.text)
+        row, event, total = self.row, self.event, len(self.text)
         entry: dict[str, object] = {
             "index": self.rank,
             "entryId": envelope.short(row.id),
@@ -84,12 +86,30 @@ class _Chunk(NamedTuple):
         }
         if self.anchor is not None:
             entry["anchor"] = self.anchor
-        if row.tool is not None:
-            entry["tool"] = envelope.short(row.tool)
-        if self.files:
-            files = [path[:MAX_FILE_CHARS] for path in self.files[:MAX_FILES]]
-            fits = envelope.size(files) <= MAX_STRUCTURE_CHARS
-            entry |= {"filesTouched": files} if fits else {"structuredTruncated": True}
+        fact = row.type == FACT
+        known = {
+            "parentEntryId": event.carrier,
+            "operationAddress": row.address,
+            "tool": row.tool,
+            "ref": row.ref,
+            "provider": row.provider,
+            "action": row.action,
+            "outcome": row.outcome,
+            "factAddress": row.id if fact else None,
+            "carrierEntryId": event.carrier if fact else None,
+        }
+        entry |= {name: envelope.short(value) for name, value in known.items() if value is not None}
+        if fact:
+            entry["carrierParentId"] = envelope.short(row.parent)
+            entry["carrierFromId"] = envelope.short(event.carrier_from)
+        files = [path[:MAX_FILE_CHARS] for path in event.files[:MAX_FILES]]
+        structures = (
+            ("filesTouched", files or None, MAX_FILES_CHARS),
+            ("branchFact" if fact else "operation", event.payload, MAX_STRUCTURE_CHARS),
+        )
+        for name, structure, most in structures:
+            if structure is not None:
+                entry |= {name: structure} if envelope.size(structure) <= most else {"structuredTruncated": True}
         return entry
 
     def within(self, room: int) -> _Chunk:
@@ -128,6 +148,7 @@ class _Expansion:
             session=source.path,
             indices=exact,
             entry_ids=(),
+            operation_addresses=(),
             expected_source_hash=source.sha256,
             expected_lineage_fingerprint=standing.fingerprint,
         )
@@ -159,7 +180,9 @@ class _Expansion:
         within = request.entry_range
         if within is not None and not 0 <= within.first <= within.last < count:
             raise self._out_of_bounds(f"entryRange {within.first}..{within.last}")
-        return tuple(sorted({*request.indices, *map(self._index_of, request.entry_ids)}))
+        stable = [("entry_id", address) for address in request.entry_ids]
+        stable += [("operation_address", address) for address in request.operation_addresses]
+        return tuple(sorted({*request.indices, *(self._index_of(kind, address) for kind, address in stable)}))
 
     def _selected(self, exact: Sequence[int]) -> tuple[Sequence[int], int | None]:
         """All selected indices, ascending, and the one that before and after go around."""
@@ -174,15 +197,20 @@ class _Expansion:
         anchor = chosen[0]
         return range(max(anchor - request.before, 0), min(anchor + request.after + 1, len(self._rows))), anchor
 
-    def _index_of(self, entry_id: str) -> int:
-        matches = [index for index, row in enumerate(self._rows) if row.id == entry_id]
+    def _index_of(self, kind: str, address: str) -> int:
+        matches = [
+            index
+            for index, row in enumerate(self._rows)
+            if address == (row.address if kind == "operation_address" else row.id)
+        ]
         if len(matches) == 1:
             return matches[0]
-        details = {"addressType": "entry_id", "address": entry_id, "matches": len(matches)}
+        details = {"addressType": kind, "address": address, "matches": len(matches)}
+        words = kind.replace("_", " ")
         if matches:
-            raise AmbiguousAddress(f"{len(matches)} records have the entry id {entry_id!r}.", details=details)
+            raise AmbiguousAddress(f"{len(matches)} records have the {words} {address!r}.", details=details)
         raise AddressNotFound(
-            f"No record of the {self._request.branches} branches has the entry id {entry_id!r}.",
+            f"No record of the {self._request.branches} branches has the {words} {address!r}.",
             hint='An abandoned branch is read with branches: "all".' if self._request.branches == "active" else "",
             details=details,
         )
@@ -210,7 +238,7 @@ class _Expansion:
                 )
             end = min(start + left, len(text))
             around = None if anchor is None else index == anchor
-            yield _Chunk(index, self._rows[index], event.files, text, start, end, around)
+            yield _Chunk(index, self._rows[index], event, text, start, end, around)
             left -= end - start
             start = 0
 

@@ -233,6 +233,4 @@ def _flaws(source: Source, standings: Standings, branches: Branches) -> Sequence
         flaws.append("oversized_text")
     if source.cyclic and standings[source.generation].cyclic:
         flaws.append("invalid_parent_graph")
-    if source.duplicates and branches == "all":
-        flaws.append("duplicate_entry_id")
-    return flaws
+    return [*flaws, *source.duplicates.get(branches, ())]

@@ -81,18 +81,14 @@ class _Recall:
     def __init__(self, view: View, context: Context, request: RecallRequest, name: str) -> None:
         self._view, self._context, self._request = view, context, request
         self._selection = scope.select(view, name, context, subagents=request.subagents)
-        self._own = request.include_own or bool(request.tool)
+        self._filters = _filters(request)
+        # Who names a tool or an operation asks for what it says, whoever wrote it.
+        self._own = request.include_own or self._filters.names_operations
         sources = self._selection.sources
         live = scope.live_branches(self._selection, context)
         self._standings = view.standings(sources, request.branches, live, own=self._own)
         self._coverage = scope.coverage(view, self._selection, self._standings, request.branches, own=self._own)
         self._only = sources[0] if self._selection.explicit and sources else None
-        self._filters = Filters(
-            request.role,
-            request.tool or None,
-            None if request.since is None else _within_index(math.ceil(request.since)),
-            None if request.until is None else _within_index(math.floor(request.until)),
-        )
         self._policy = context.config.memory
         self._start = min(request.offset, MAX_ITEMS)
         self._end = min(request.offset + request.page_size, MAX_ITEMS)
@@ -158,12 +154,12 @@ class _Recall:
         if not terms:
             self._coverage.reasons.add("query_has_no_terms")
             return _Matches(0, ())
-        words = Words(terms, request.query_match, EVEN if request.tool else None)
+        words = Words(terms, request.query_match, EVEN if self._filters.structural else None)
         total, ranked = self._view.search(words, self._filters, self._standings, self._end)
         return _Matches(total, ranked[self._start : self._end])
 
     def _phrased(self, wanted: str, text: str) -> _Matches:
-        weights = EVEN if self._request.tool else WEIGHTS
+        weights = EVEN if self._filters.structural else WEIGHTS
         total, places = self._view.places(phrase.candidates(text), self._filters, self._standings, MAX_CANDIDATES)
         if total > MAX_CANDIDATES:
             self._coverage.reasons.add("candidate_entry_budget")
@@ -182,7 +178,7 @@ class _Recall:
 
     def _browsed(self) -> _Matches:
         """Newest session first, each from its beginning."""
-        score = 1.0 if self._filters.tool else 0.0
+        score = 1.0 if self._filters.structural else 0.0
         if self._filters:
             listed = self._filtered_places()
         else:
@@ -222,7 +218,7 @@ class _Recall:
     def _filtered_rows(self) -> Iterator[Place]:
         for source in self._selection.sources:
             for row in self._shown(source):
-                if self._filters.passes(row.role, row.tool, row.time):
+                if self._filters.passes(row):
                     yield Place(source.generation, row.position, row.child)
 
     # Evidence
@@ -278,13 +274,14 @@ class _Recall:
             "index": index,
             "entryId": envelope.short(row.id),
             "parentId": envelope.short(row.parent),
-            "operationAddress": None,
+            "operationAddress": envelope.short(row.address),
             "type": envelope.short(row.type),
             "role": envelope.short(row.role),
             "tool": envelope.short(row.tool),
-            "ref": None,
-            "provider": None,
-            "action": None,
+            "ref": envelope.short(row.ref),
+            "provider": envelope.short(row.provider),
+            "action": envelope.short(row.action),
+            **({} if row.outcome is None else {"outcome": row.outcome}),
             "timestamp": row.time,
             "isError": bool(row.error),
             "score": round(score, 6),
@@ -331,6 +328,19 @@ class _Recall:
                 expected_lineage_fingerprint=self._standings[self._only.generation].fingerprint,
             )
         return envelope.call("memory.recall", following)
+
+
+def _filters(request: RecallRequest) -> Filters:
+    return Filters(
+        request.role,
+        request.tool or None,
+        None if request.since is None else _within_index(math.ceil(request.since)),
+        None if request.until is None else _within_index(math.floor(request.until)),
+        request.ref,
+        request.provider,
+        request.action,
+        request.outcome,
+    )
 
 
 def _within_index(time_ms: int) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, Protocol
 
 from pepys.index.document import Document
+from pepys.index.source import Row
 from pepys.model.entry import Field
 
 FIELDS: tuple[Field, ...] = ("prose", "call", "output", "thinking", "label")
@@ -49,6 +50,10 @@ class Everything(NamedTuple):
 Query = Words | Runs | Everything
 
 
+EXACT = ("role", "tool", "ref", "provider", "action", "outcome")
+"""What is filtered by equality: fields of documents, rows and filters alike."""
+
+
 class Filters(NamedTuple):
     """Exact structural filters, all of which must hold."""
 
@@ -56,15 +61,29 @@ class Filters(NamedTuple):
     tool: str | None = None
     since: int | None = None  # ms, inclusive
     until: int | None = None  # ms, inclusive
+    ref: str | None = None
+    provider: str | None = None
+    action: str | None = None
+    outcome: str | None = None
 
-    def passes(self, role: str | None, tool: str | None, time: int | None) -> bool:
+    def passes(self, record: Document | Row) -> bool:
         """Whether a record passes; one without a time passes every time filter."""
+        time = record.time
         return (
-            (self.role is None or role == self.role)
-            and (self.tool is None or tool == self.tool)
-            and (self.since is None or time is None or time >= self.since)
+            (self.since is None or time is None or time >= self.since)
             and (self.until is None or time is None or time <= self.until)
+            and all(getattr(self, name) in (None, getattr(record, name)) for name in EXACT)
         )
+
+    @property
+    def structural(self) -> bool:
+        """Whether operations are asked for, so that provenance weights do not apply (spec 1, "Exact lexical queries")."""
+        return self.names_operations or self.outcome is not None
+
+    @property
+    def names_operations(self) -> bool:
+        """Whether what is asked for is named."""
+        return any((self.tool, self.ref, self.provider, self.action))
 
     def __bool__(self) -> bool:
         """Whether anything is filtered at all."""

@@ -81,7 +81,7 @@ class Scan:
 
     def _passing(self, filters: Filters, among: Among) -> Iterator[Document]:
         for document in self._documents:
-            if among.holds(document.place.generation) and filters.passes(document.role, document.tool, document.time):
+            if among.holds(document.place.generation) and filters.passes(document):
                 yield document
 
     def _words(self, words: Words, filters: Filters, among: Among) -> Iterator[tuple[float, Document]]:
@@ -95,7 +95,7 @@ class Scan:
             if (
                 len(found) >= max(needed, 1)
                 and among.holds(document.place.generation)
-                and filters.passes(document.role, document.tool, document.time)
+                and filters.passes(document)
             ):
                 score = sum(
                     weights[field] * _bm25(statistics, field, term, count, lengths[field])

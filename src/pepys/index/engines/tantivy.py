@@ -10,6 +10,7 @@ import tantivy
 
 from pepys.index.document import Document, pieces
 from pepys.index.engines.base import (
+    EXACT,
     FIELDS,
     WEIGHTS,
     Among,
@@ -23,7 +24,7 @@ from pepys.index.engines.base import (
     Words,
 )
 from pepys.model.entry import Field
-from pepys.text import GIANT, token_line
+from pepys.text import GIANT, bounded, token_line
 
 if TYPE_CHECKING:
     from tantivy import IndexWriter, Searcher
@@ -161,9 +162,10 @@ class TantivyEngine:
 
     def _restricted(self, wanted: tantivy.Query, filters: Filters, among: Among) -> tantivy.Query:
         clauses = [(_O.Must, wanted)]
-        for name, value in (("role", filters.role), ("tool", filters.tool)):
+        for name in EXACT:
+            value = getattr(filters, name)
             if value is not None:
-                clauses.append((_O.Must, _unscored(_Q.term_query(self._schema, name, value, "basic"))))
+                clauses.append((_O.Must, _unscored(_Q.term_query(self._schema, name, bounded(value), "basic"))))
         if filters.since is not None or filters.until is not None:
             clauses.append((_O.Must, _unscored(self._within(filters.since, filters.until))))
         listed = _Q.term_set_query(self._schema, "generation", sorted(among.generations))
@@ -272,7 +274,7 @@ def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     for field in FIELDS:
         builder.add_text_field(field, tokenizer_name="whitespace", index_option="position")
-    for name in ("role", "tool"):
+    for name in EXACT:
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("generation", indexed=True)
     builder.add_unsigned_field("place", fast=True)
@@ -285,10 +287,10 @@ def _engine_document(document: Document) -> tantivy.Document:
     for field, text in document.passages:
         for piece in pieces(text):
             made.add_text(field, token_line(piece))
-    if document.role is not None:
-        made.add_text("role", document.role)
-    if document.tool is not None:
-        made.add_text("tool", document.tool)
+    for name in EXACT:
+        value = getattr(document, name)
+        if value is not None:
+            made.add_text(name, bounded(value))
     made.add_unsigned("generation", document.place.generation)
     made.add_unsigned("place", document.place.packed())
     made.add_integer("time", _TIMELESS if document.time is None else document.time)
