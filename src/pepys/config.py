@@ -114,6 +114,35 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
+class Guest:
+    """Limits of guest programs."""
+
+    timeout_ms: int = field(
+        default=120_000,
+        metadata=about("Longest run of a program, its calls included (ms).", minimum=10, maximum=3_600_000),
+    )
+    memory_bytes: int = field(
+        default=64 * 1024 * 1024,
+        metadata=about("Most memory of a program (bytes).", minimum=1024 * 1024, maximum=4 * 1024**3 - 1),
+    )
+    max_calls: int = field(
+        default=10_000, metadata=about("Most calls that a program makes.", minimum=1, maximum=1_000_000)
+    )
+    output_chars: int = field(
+        default=50_000,
+        metadata=about("Most of what a program prints, and of the value it returns as JSON.", minimum=1, maximum=10**7),
+    )
+    result_chars: int = field(
+        default=2_000_000,
+        metadata=about(
+            "Largest result of one call, as JSON; of a larger one, the program gets a preview.",
+            minimum=1000,
+            maximum=10**7,
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The resolved values.
 
@@ -124,6 +153,7 @@ class Config:
 
     memory: Memory
     index: Index
+    guest: Guest
     origins: Mapping[str, str]
     ignored: Path | None = None
 
@@ -189,7 +219,7 @@ def _shown(value: object) -> str:
     return "[]" if value == () else str(value)
 
 
-SECTIONS: Mapping[str, type] = {"memory": Memory, "index": Index}
+SECTIONS: Mapping[str, type] = {"memory": Memory, "index": Index, "guest": Guest}
 KEYS: Mapping[str, Key] = {key.name: key for key in _keys()}
 
 SHORT_VARIABLES: Mapping[str, str] = {"PEPYS_INDEX_DIR": "memory.indexDir"}

@@ -129,3 +129,25 @@ class IndexUnavailable(PepysError):
     code = "index_unavailable"
     exit_status = 6
     hint = "Free space or choose another directory with --index-dir."
+
+
+class ProgramFailed(PepysError):
+    """A guest program is not valid, raised an error, or gave a value that is no JSON."""
+
+    code = "program_failed"
+    exit_status = 7
+
+
+class ProgramStopped(PepysError):
+    """A guest program reached a limit, or its worker died."""
+
+    code = "program_stopped"
+    exit_status = 7
+
+
+class GuestUnavailable(PepysError):
+    """The sandbox of guest programs is not installed, or does not start."""
+
+    code = "guest_unavailable"
+    exit_status = 7
+    hint = "Install it: pip install pydantic-monty"

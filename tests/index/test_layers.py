@@ -19,6 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("index",),
     ("recall",),
     ("actions",),
+    ("guest",),
     ("samples",),
     ("workspace",),
     ("cli",),

@@ -98,9 +98,20 @@ _ROWS = (
         _READS,  # as long as every action that a model may call only reads
         takes_token=True,
     ),
+    Action(
+        "guest.run",
+        "pepys_run",
+        "Run a program over past sessions",
+        "Run a Python program in a sandbox, with the modules memory and tools, to filter, join or count over whole "
+        "sessions. Use it when one search is not enough: `await memory.walk({...}, visitor)`; return a small value.",
+        "pepys.guest.action:run",
+        "pepys.model.guest:RunRequest",
+        _READS,
+    ),
 )
 
 PROVIDERS: Mapping[str, str] = {
+    "guest": "Programs of yours, in a sandbox, over everything that can be read.",
     "memory": "Recall over past coding sessions: search them, list them, and read full records.",
     "tools": "The catalog of actions: find out what can be called, and call it.",
 }

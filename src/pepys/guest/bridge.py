@@ -1,0 +1,126 @@
+"""What crosses between a program and the host: calls one way, JSON and errors the other."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pepys.errors import PepysError
+
+Call = Callable[[str, Mapping[str, object]], Any]
+"""Runs the action with this ref and these arguments.
+
+Raises:
+    PepysError: Whatever the action raises.
+"""
+
+RESULT_CODES = frozenset(
+    {
+        "session_not_found",
+        "ambiguous_session",
+        "source_unavailable",
+        "stale_pointer",
+        "index_out_of_bounds",
+        "text_offset_out_of_bounds",
+        "address_not_found",
+        "ambiguous_address",
+    }
+)
+"""Errors that a program gets as a result with `error`: what it asked for is not there, which it can act on."""
+
+_EXCEPTIONS = {"invalid_argument": "ValueError", "unknown_action": "LookupError"}
+"""What other codes are raised as in the program."""
+
+_EMPTY: Mapping[str, Mapping[str, object]] = {
+    "memory.expand": {"entries": [], "next": None},
+    "memory.sessions": {"sessions": []},
+}
+"""What a result with `error` holds besides, so that a loop over it, or over its pages, ends."""
+
+PREVIEW_CHARS = 2000
+
+Answer = dict[str, Any]
+"""In the sandbox's words: `return_value`, or `exc_type` with `message`."""
+
+
+def answer(call: Call, ref: str, args: tuple[Any, ...], keywords: Mapping[str, Any], result_chars: int) -> Answer:
+    """What a program gets for calling *ref* with one dict, or with keywords, or with both."""
+    if len(args) > 1 or not all(isinstance(arg, dict) for arg in args):
+        return _raised("TypeError", f"{ref} takes one dict, or keywords")
+    try:
+        given = as_json({**(args[0] if args else {}), **keywords})
+    except ValueError as error:
+        return _raised("TypeError", f"{ref}: the arguments are no JSON: {error}")
+    try:
+        result = call(ref, given)
+    except PepysError as error:
+        if error.code not in RESULT_CODES:
+            text = f"{error.code}: {error.message} {error.hint}".rstrip()
+            return _raised(_EXCEPTIONS.get(error.code, "RuntimeError"), text)
+        result = {**_EMPTY.get(ref, {}), "error": error.as_json()}
+    return {"return_value": sendable(result, result_chars)}
+
+
+def sendable(result: Any, most_chars: int) -> Any:
+    """*result* as a program can get it.
+
+    Where its JSON is longer than *most_chars*, a preview stands for it. The sandbox's text cannot hold lone
+    surrogates: each becomes U+FFFD, so that lengths stay.
+    """
+    text = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+    if len(text) > most_chars:
+        return {"resultTruncated": True, "chars": len(text), "preview": _replaced(text[:PREVIEW_CHARS])}
+    return _replaced(result) if _LONE.search(text) else result
+
+
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+def _replaced(value: Any) -> Any:
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {_replaced(key): _replaced(item) for key, item in value.items()}
+    return [_replaced(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def as_json(value: Any, where: str = "") -> Any:
+    """*value* as JSON has it: tuples become lists, whole numbers that are keys become text.
+
+    Raises:
+        ValueError: Some part of it is no JSON; names the place.
+    """
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, str):
+        if value.startswith("<coroutine object ") and value.endswith(">"):
+            raise ValueError(f"{where or 'the value'} is a coroutine: await it, as in `await memory.walk(...)`")
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if type(value) in (list, tuple):
+        return [as_json(item, f"{where}[{at}]") for at, item in enumerate(value)]
+    if type(value) is dict:
+        named = {}
+        for key, item in value.items():
+            if not isinstance(key, (str, int)) or isinstance(key, bool):
+                raise ValueError(f"{where or 'the value'} has a key of type {type(key).__name__}")
+            named[str(key)] = as_json(item, f"{where}.{key}" if where else str(key))
+        return named
+    raise ValueError(f"{where or 'the value'} is {_in_words(value)}, which is no JSON")
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, float):
+        return str(value)
+    kind = type(value).__name__
+    if kind in ("set", "frozenset"):
+        return "a set (give a list: `sorted(...)`)"
+    return {"MontyClassProxy": "an object", "MontyStdTypeProxy": "a function"}.get(kind, f"of type {kind}")
+
+
+def _raised(kind: str, message: str) -> Answer:
+    return {"exc_type": kind, "message": message}
