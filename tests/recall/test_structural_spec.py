@@ -116,7 +116,8 @@ def test_prose_that_names_an_operation_is_none(diary: Diary) -> None:
         returned("r", "u", "bash", "Fabric operation pi.grep"),
     )
 
-    for filters in ({"ref": "pi.grep"}, {"provider": "pi"}, {"action": "grep"}, {"outcome": "failed"}):
+    every: list[Json] = [{"ref": "pi.grep"}, {"provider": "pi"}, {"action": "grep"}, {"outcome": "failed"}]
+    for filters in every:
         page = diary.recall("", **filters)
         assert (page["total"], page["coverage"]["complete"]) == (0, True)
 
@@ -195,7 +196,12 @@ def test_answers_are_the_same_without_an_index(history: Diary) -> None:
     blocked = history.home / "file"
     blocked.touch()
 
-    for args in ({"ref": "pi.grep"}, {"query": "timeout", "outcome": "failed"}, {"action": "grep", "query": "port"}):
+    every: list[Json] = [
+        {"ref": "pi.grep"},
+        {"query": "timeout", "outcome": "failed"},
+        {"action": "grep", "query": "port"},
+    ]
+    for args in every:
         with history.open(index_dir=blocked / "index") as workspace:
             scanned = workspace.call("memory.recall", {"scope": "global", **args})
         indexed = history.recall(**args)
