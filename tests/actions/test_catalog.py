@@ -131,6 +131,7 @@ def test_hashes_follow_from_what_they_describe(workspace: pepys.Workspace) -> No
     assert workspace.tools.catalog() == tree
 
 
+@pytest.mark.requirement("catalog.deterministic")
 def test_a_changed_description_changes_the_hashes_above_it_and_no_others(
     workspace: pepys.Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +210,7 @@ def test_an_exact_ref_comes_before_a_name_and_a_name_before_a_word(workspace: pe
     assert len(by_name) > 1
 
 
+@pytest.mark.requirement("catalog.schemas")
 @pytest.mark.parametrize(
     ("query", "ref"), [("search sessions", "memory.recall"), ("schema of arguments", "tools.describe")]
 )
@@ -275,6 +277,7 @@ def test_a_name_that_several_have_or_none_lists_refs(
     assert "memory.recall" in cast(list[str], none.value.details["nearest"])
 
 
+@pytest.mark.requirement("workflow.tools_call")
 @pytest.mark.usefixtures("table")
 def test_a_call_by_ref_is_the_call_itself(workspace: pepys.Workspace) -> None:
     direct = workspace.memory.recall(query="x", scope="global")
