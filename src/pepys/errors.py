@@ -46,6 +46,28 @@ class InvalidArgument(PepysError):
     exit_status = 2
 
 
+class InvalidEventArgument(InvalidArgument):
+    """The same, of an event action; its specification has its own codes."""
+
+    code = "INVALID_ARGUMENT"
+
+
+class InvalidQuery(InvalidArgument):
+    """A query of events is empty, or a quote in it is not closed."""
+
+    code = "INVALID_QUERY"
+
+
+class EventNotFound(PepysError):
+    """There is no such session, entry or fragment, or the caller may not see it: which of the two is not told."""
+
+    code = "NOT_FOUND"
+    exit_status = 4
+
+    def __init__(self) -> None:
+        super().__init__("Session or entry not found.")
+
+
 class UnknownAction(PepysError):
     """No action has this ref."""
 

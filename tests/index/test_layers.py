@@ -17,7 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("paths", "trust", "config"),
     ("hosts", "normalise"),
     ("index",),
-    ("recall",),
+    ("recall", "events"),
     ("actions",),
     ("guest",),
     ("samples",),

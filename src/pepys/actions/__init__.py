@@ -7,7 +7,7 @@ from typing import Any
 
 from pepys.actions.base import Action, Parts
 from pepys.actions.table import ACTIONS
-from pepys.errors import Disabled, UnknownAction
+from pepys.errors import Disabled, InvalidArgument, InvalidEventArgument, UnknownAction
 
 
 def call(parts: Parts, ref: str, args: Mapping[str, object]) -> Any:
@@ -31,7 +31,13 @@ def call(parts: Parts, ref: str, args: Mapping[str, object]) -> Any:
         from pepys.actions.wire import read_call
 
         args = read_call(args)._asdict()
-    return load(action.function)(parts, schema.parse(load(action.request), args, ref))
+    try:
+        request = schema.parse(load(action.request), args, ref)
+    except InvalidArgument as error:
+        if action.provider == "events":
+            raise InvalidEventArgument(error.message) from None
+        raise
+    return load(action.function)(parts, request)
 
 
 def visible(parts: Parts) -> Mapping[str, Action]:
