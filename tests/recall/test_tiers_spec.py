@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from pathlib import Path
@@ -613,3 +614,87 @@ def test_double_identities_are_reasons_in_cold_sessions_too(diary: Diary) -> Non
     diary.session("one", user("a", None, "word"), user("a", None, "word"))
 
     assert cold(diary, "word", branches="all")["coverage"]["reasons"] == ["duplicate_entry_id"]
+
+
+# Digests
+
+
+DIGEST = {
+    "cacheVersion",
+    "kind",
+    "sessionId",
+    "file",
+    "cwd",
+    "mtime",
+    "size",
+    "sourceHash",
+    "branches",
+    "lineageFingerprint",
+    "policy",
+    "firstTs",
+    "lastTs",
+    "entryCount",
+    "filesTouched",
+    "toolHistogram",
+    "errorCount",
+    "vocabulary",
+    "addresses",
+    "indexCoverage",
+    "cacheBytes",
+    "cacheSourceRatio",
+}
+
+
+def shown(diary: Diary, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], session: str) -> Json:
+    """The digest of a session, as `pepys index show` prints it."""
+    from pepys.cli import main
+
+    monkeypatch.setenv("HOME", str(diary.home))
+    monkeypatch.setenv("PEPYS_MEMORY_HOT_SESSIONS", "0")
+    where = ["--host", "pi", "--agent-dir", str(diary.agent), "--index-dir", str(diary.home / "index")]
+    assert main(["index", "show", session, "--json", *where]) == 0
+    digest: Json = json.loads(capfd.readouterr().out)
+    return digest
+
+
+@pytest.mark.requirement("cold.digest_fields", "cold.structural_postings", "cold.source_ratio")
+def test_a_digest_has_the_specifications_fields(
+    diary: Diary, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = diary.session(
+        "one",
+        user("u", None, "Zebra zebra okapi"),
+        called("c", "u", "read", path="src/zoo.py"),
+        returned("r", "c", "read", "gnu", error=True),
+        executed("x", "r", operation(0, "pi.grep", "failed")),
+    )
+    whole = diary.expand(session="one")
+
+    digest = shown(diary, monkeypatch, capfd, "one")
+
+    assert digest.keys() >= DIGEST
+    assert (digest["kind"], digest["sessionId"], digest["file"]) == ("digest", "one", str(path))
+    assert (digest["cwd"], digest["size"]) == ("/srv/shop", path.stat().st_size)
+    assert (digest["sourceHash"], digest["lineageFingerprint"]) == (whole["sourceHash"], whole["lineageFingerprint"])
+    assert (digest["branches"], digest["entryCount"]) == ("active", 5)
+    assert (digest["filesTouched"], digest["errorCount"]) == (["src/zoo.py"], 2)
+    assert digest["toolHistogram"] == {"read": 2, "fabric_exec": 1, "grep": 1}
+    assert digest["vocabulary"] == sorted(set(digest["vocabulary"]))
+    assert {"zebra", "okapi", "gnu", "read", "src", "zoo", "py"} <= set(digest["vocabulary"])
+    assert digest["indexCoverage"]["complete"]
+    assert digest["cacheSourceRatio"] == pytest.approx(digest["cacheBytes"] / digest["size"], abs=1e-5)
+
+
+@pytest.mark.requirement("budget.digests")
+def test_no_more_cold_sessions_than_the_budget_are_candidates(diary: Diary, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pepys.recall import search
+
+    monkeypatch.setattr(search, "MAX_DIGESTS", 3)  # instead of 10,000
+    many(diary, 5)
+
+    page = cold(diary, "word")
+
+    assert page["total"] == 3
+    assert page["coverage"]["complete"] is False
+    assert "candidate_digest_budget" in page["coverage"]["reasons"]
+    assert page["coverage"]["eligibleSessions"] == 5
