@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pepys.text import MAX_TOKEN_BYTES, folded, printable, query_terms, token_spans, tokens
+from pepys.text import (
+    CJK,
+    MAX_TOKEN_BYTES,
+    cjk_line,
+    folded,
+    part_line,
+    plain,
+    printable,
+    query_terms,
+    token_spans,
+    tokens,
+)
 
 
 @pytest.mark.requirement("lexical.tokens")
@@ -81,3 +92,31 @@ def test_printable_text_cannot_steer_a_terminal(text: str) -> None:
 
 def test_printable_text_shows_what_it_made_harmless() -> None:
     assert printable("\x1b[31mred\ud83d\n\tok") == "\\x1b[31mred\ufffd\n\tok"
+
+
+def words_of_events(text: str) -> set[str]:
+    return set(re.findall(f"[^\\W_{CJK}]+", plain(text)))
+
+
+@given(st.text() | st.text("aeéğİIıςΣσ_中の한ｶﾞー.\u0301\u0307\u3099 "))
+def test_tokens_their_parts_and_cjk_characters_are_what_event_search_compares(text: str) -> None:
+    found = {*tokens(text), *part_line(text).split()}
+
+    assert words_of_events(text) <= found
+    assert set(part_line(text).split()) <= words_of_events(text)
+    assert cjk_line(text).split() == re.findall(f"[{CJK}]", plain(text))
+
+
+def test_parts_are_what_stands_within_tokens() -> None:
+    assert part_line("Write_file of café 中文abc, plain") == "write file cafe abc"
+    assert part_line("nothing here-is.joined") == ""
+
+
+def test_cjk_characters_stand_alone() -> None:
+    assert cjk_line("サーバー v2 데이터를") == "サ ー バ ー 데 이 터 를"
+
+
+def test_latin_marks_do_not_count_but_others_do() -> None:
+    assert plain("CAFÉ İstanbul") == "cafe istanbul"
+    assert plain("が") != plain("か")
+    assert plain("й") != plain("и")

@@ -77,6 +77,55 @@ def token_spans(text: str) -> Iterator[tuple[str, int, int]]:
 _PIECE = re.compile(r"[^\x00-/:-@\[-^`{-\x7f]+")
 
 
+CJK = (
+    "\u1100-\u11ff\u3005-\u3007\u3031-\u3035\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf"
+    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U000323af"
+)
+"""Characters, as a pattern writes them, of scripts that put no spaces between words, or (Hangul) endings after them."""
+
+_IDEOGRAM = re.compile(f"[{CJK}]")
+_WORD = re.compile(f"[^\\W_{CJK}]+")
+_MARKED = re.compile("[\u00e0-\u024f\u1e00-\u1eff]")
+
+
+def plain(text: str) -> str:
+    """The form in which event search compares text (spec 3): `folded`, and Latin letters without their marks."""
+    if text.isascii():
+        return text.lower()
+    # Of all letters, only this one becomes two in lower case.
+    return _MARKED.sub(_unmarked, folded(canonical(text).replace("\u0130", "I")))
+
+
+def _unmarked(match: re.Match[str]) -> str:
+    letter = unicodedata.normalize("NFD", match.group())[0]
+    return letter if letter.isascii() else match.group()
+
+
+def part_line(text: str) -> str:
+    """What event search finds within the tokens of *text*, separated by white space.
+
+    These are words that `_` joins, words beside CJK characters, and Latin words without their marks; not what is a
+    canonical token already.
+    """
+    if text.isascii():
+        if "_" not in text:
+            return ""
+        inner = (word for token in token_line(text).split() if "_" in token for word in token.split("_") if word)
+        return " ".join(map(bounded, inner))
+    found: list[str] = []
+    for run in _RUN.findall(unicodedata.normalize("NFKC", text)):
+        if not run.isascii() or "_" in run:
+            words = _WORD.findall(plain(run))
+            if words != [run.lower()]:
+                found += map(bounded, words)
+    return " ".join(found)
+
+
+def cjk_line(text: str) -> str:
+    """Every CJK character of *text*, separated by white space."""
+    return "" if text.isascii() else " ".join(_IDEOGRAM.findall(unicodedata.normalize("NFKC", text)))
+
+
 def printable(text: str) -> str:
     r"""*text* with control characters made visible, so that it cannot steer a terminal.
 
