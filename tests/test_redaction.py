@@ -177,21 +177,6 @@ def test_a_text_made_to_be_slow_is_masked_all_the_same(text: str) -> None:
 
 PLUGINS = ["aws", "azure_storage_key", "discord", "github_token", "gitlab_token", "mailchimp", "openai", "pypi_token"]
 PLUGINS += ["sendgrid", "slack", "square_oauth", "stripe", "telegram_token", "twilio"]
-    "aws",
-    "azure_storage_key",
-    "discord",
-    "github_token",
-    "gitlab_token",
-    "mailchimp",
-    "openai",
-    "pypi_token",
-    "sendgrid",
-    "slack",
-    "square_oauth",
-    "stripe",
-    "telegram_token",
-    "twilio",
-]
 
 
 def maintained() -> Iterator[re.Pattern[str]]:
