@@ -55,11 +55,12 @@ class Entry(NamedTuple):
     title: str | None = None  # of an entry that renames the session; "" clears the name
 
 
-Field = Literal["prose", "call", "output", "thinking", "label"]
+Field = Literal["prose", "call", "output", "thinking", "label", "aside"]
 """Kinds of text, which are fields of the text engine, so that provenance weights are field boosts.
 
 prose: what a person or a model wrote. call: tool names and arguments. output: what tools printed. thinking: private
-reasoning, indexed only by policy. label: the words with which entry text names its parts (`Tool:`, `toolResult`)."""
+reasoning, indexed only by policy. label: the words with which entry text names its parts (`Tool:`, `toolResult`).
+aside: what only event search finds (spec 3) and no record's text has: summaries of branches, names of sessions."""
 
 
 class Passage(NamedTuple):

@@ -13,6 +13,12 @@ from pepys.index.source import Row
 from pepys.model.entry import Field
 
 FIELDS: tuple[Field, ...] = ("prose", "call", "output", "thinking", "label")
+"""What recall finds."""
+
+EVENT_FIELDS: tuple[Field, ...] = ("prose", "call", "output", "aside")
+"""What event search finds; beside them, of the same text, what stands within tokens: `FINER`."""
+
+FINER = ("parts", "cjk")
 
 WEIGHTS: Mapping[Field, float] = {"prose": 2.4, "call": 0.7, "output": 0.75, "thinking": 1.0, "label": 0.7}
 """Provenance weights: prose of people and models ranks ahead of tool plumbing (spec 1)."""
@@ -44,10 +50,35 @@ class Runs(NamedTuple):
 
 
 class Everything(NamedTuple):
-    """Every document (browse)."""
+    """Every record (browse)."""
 
 
-Query = Words | Runs | Everything
+class Wanted(NamedTuple):
+    """One term or phrase of a query of events, in all that it may look like in the index.
+
+    Documents may hold it if its tokens stand side by side in a field of text; or if every part of it is a token of
+    a field of text or in `parts`, and the characters of every CJK run stand side by side in `cjk`.
+    """
+
+    tokens: tuple[str, ...]  # canonical tokens (`text.tokens`); none: only what follows counts
+    parts: tuple[str, ...]  # words without `_` and marks, as `text.part_line` and `text.plain` give them
+    runs: tuple[str, ...] = ()  # CJK runs
+
+
+class Sought(NamedTuple):
+    """Events (not child records) that may hold all that is wanted, in whatever fragments: to be verified (spec 3).
+
+    Scores are BM25 over the parts and characters, all fields even.
+    """
+
+    wanted: tuple[Wanted, ...]  # none: nothing is found
+    fields: tuple[Field, ...] = EVENT_FIELDS
+    roles: frozenset[str] | None = None  # one of these; None: any
+    traits: tuple[frozenset[str], ...] = ()  # of every set, one
+    tools: frozenset[str] | None = None  # the name of one of these stands in a call, or is the event's own
+
+
+Query = Words | Runs | Everything | Sought
 
 
 EXACT = ("role", "tool", "ref", "provider", "action", "outcome")
