@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from itertools import chain
 
 from pepys.recall.regex.case import equal
 from pepys.recall.regex.parse import SPACE, parse
@@ -88,4 +89,31 @@ def _begins_apart(node: Node) -> bool:
             return least > 0 and _begins_apart(body)
         case Group(body, _):
             return all(bool(sequence) and _begins_apart(sequence[0]) for sequence in body)
+    return False
+
+
+_WORDS: Ranges = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A), (0x17F, 0x17F), (0x212A, 0x212A))
+
+
+def within_words(pattern: str) -> bool:
+    """Whether whatever *pattern* matches in a text lies within one word of it, so that words alone tell.
+
+    False where that is not certain. Words are the runs that `text.tokens` makes; only ASCII ones are looked into.
+
+    Raises:
+        InvalidRegex: As `parse` does.
+    """
+    return all(map(_within_word, chain.from_iterable(parse(pattern).body)))
+
+
+def _within_word(node: Node) -> bool:
+    match node:
+        case Char(code):
+            return holds(_WORDS, code)
+        case Class(ranges, (), False):
+            return all(any(low <= first and last <= high for low, high in _WORDS) for first, last in ranges)
+        case Repeat(body, _, _, _):
+            return _within_word(body)
+        case Group(body, _):
+            return all(map(_within_word, chain.from_iterable(body)))
     return False
