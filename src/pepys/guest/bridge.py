@@ -42,6 +42,9 @@ _EMPTY: Mapping[str, Mapping[str, object]] = {
 
 PREVIEW_CHARS = 2000
 
+MAX_DEPTH = 100
+"""Of what crosses: JSON may be nested deeper, but nobody's is."""
+
 Answer = dict[str, Any]
 """In the sandbox's words: `return_value`, or `exc_type` with `message`."""
 
@@ -87,30 +90,32 @@ def _replaced(value: Any) -> Any:
     return [_replaced(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def as_json(value: Any, where: str = "") -> Any:
+def as_json(value: Any, where: str = "", depth: int = 0) -> Any:
     """*value* as JSON has it: tuples become lists, whole numbers that are keys become text.
 
     Raises:
-        ValueError: Some part of it is no JSON; names the place.
+        ValueError: Some part of it is no JSON, or it is nested too deep; names the place.
     """
+    if depth > MAX_DEPTH:
+        raise ValueError(f"it is nested deeper than {MAX_DEPTH}")
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, str):
         if value.startswith("<coroutine object ") and value.endswith(">"):
-            raise ValueError(f"{where or 'the value'} is a coroutine: await it, as in `await memory.walk(...)`")
+            raise ValueError(f"{where or 'it'} is a coroutine: await it, as in `await memory.walk(...)`")
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value
     if type(value) in (list, tuple):
-        return [as_json(item, f"{where}[{at}]") for at, item in enumerate(value)]
+        return [as_json(item, f"{where}[{at}]", depth + 1) for at, item in enumerate(value)]
     if type(value) is dict:
         named = {}
         for key, item in value.items():
             if not isinstance(key, (str, int)) or isinstance(key, bool):
-                raise ValueError(f"{where or 'the value'} has a key of type {type(key).__name__}")
-            named[str(key)] = as_json(item, f"{where}.{key}" if where else str(key))
+                raise ValueError(f"{where or 'it'} has a key of type {type(key).__name__}")
+            named[str(key)] = as_json(item, f"{where}.{key}" if where else str(key), depth + 1)
         return named
-    raise ValueError(f"{where or 'the value'} is {_in_words(value)}, which is no JSON")
+    raise ValueError(f"{where or 'it'} is {_in_words(value)}")
 
 
 def _in_words(value: object) -> str:
@@ -118,7 +123,7 @@ def _in_words(value: object) -> str:
         return str(value)
     kind = type(value).__name__
     if kind in ("set", "frozenset"):
-        return "a set (give a list: `sorted(...)`)"
+        return "a set: give a list, as in `sorted(...)`"
     return {"MontyClassProxy": "an object", "MontyStdTypeProxy": "a function"}.get(kind, f"of type {kind}")
 
 

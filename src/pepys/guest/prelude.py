@@ -88,6 +88,7 @@ def _walking(expand: Any) -> Any:
         visited, arity = 0, 2
         seen: set[str] = set()
         entry: Any = None  # what has come of the one at hand
+        answer: Any = None
         while True:
             page = expand(args)
             if page.get("error") is not None:
@@ -96,17 +97,19 @@ def _walking(expand: Any) -> Any:
                 entry = joined(entry, chunk)
                 if not entry["textRange"]["complete"]:
                     continue
-                if arity == 1:
-                    answer = visitor(entry)
-                else:
+                if not visited:
                     try:
-                        answer = visitor(entry, visited)
+                        answer = visitor(entry, 0)
                     except TypeError as error:
                         # There is no asking a function what it takes.
-                        if visited or "takes " not in str(error) or "given" not in str(error):
+                        if "takes " not in str(error) or "given" not in str(error):
                             raise
                         arity = 1
-                        answer = visitor(entry)
+                # Not in the handler: the sandbox would forget where an error came from.
+                if arity == 1:
+                    answer = visitor(entry)
+                elif visited:
+                    answer = visitor(entry, visited)
                 if type(answer).__name__ in _AWAITABLE:
                     answer = await answer
                 entry, visited = None, visited + 1

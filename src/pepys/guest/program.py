@@ -12,7 +12,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -125,23 +125,23 @@ class _Run:
         Raises:
             PepysError: It gives nothing.
         """
-        try:
-            pool = Monty(max_processes=1)
-            with ThreadPoolExecutor(1) as turns, pool, pool.checkout(**self._checkout()) as session:
-                self._turns = turns
-                worker = session.worker_pid
-                try:
-                    functions = {module: _functions(module, names) for module, names in modules.items()}
-                    made = self._fed(session, _PRELUDE.read_text("utf-8") + "\n_modules\n", {"_actions": functions}, {})
-                    return self._json(self._fed(session, program, made, made))
-                except BaseException:
-                    # The worker may be in the middle of a turn, and nobody waits for it any more.
-                    _kill(worker)
-                    raise
-        except MontyError as error:
-            raise self._failure(error) from error
-        except OSError as error:
-            raise GuestUnavailable(f"The sandbox does not start: {error}") from error
+        with ExitStack() as stack:
+            self._turns = stack.enter_context(ThreadPoolExecutor(1))
+            try:
+                pool = stack.enter_context(Monty(max_processes=1))
+                session = stack.enter_context(pool.checkout(**self._checkout()))
+            except (MontyError, OSError, RuntimeError) as error:
+                raise GuestUnavailable(f"The sandbox does not start: {error}") from error
+            worker = session.worker_pid
+            try:
+                functions = {module: _functions(module, names) for module, names in modules.items()}
+                made = self._fed(session, _PRELUDE.read_text("utf-8") + "\n_modules\n", {"_actions": functions}, {})
+                return self._json(self._fed(session, program, made, made))
+            except MontyError as error:
+                raise self._failure(error) from error
+            finally:
+                # It may be in the middle of a turn for which nobody waits any more.
+                _kill(worker)
 
     def _checkout(self) -> dict[str, Any]:
         limits = {
@@ -215,6 +215,7 @@ class _Run:
         message = f"{error.display('type-msg')[:MESSAGE_CHARS]}{where}"
         for beginning, limit in _LIMITS.items():
             if message.startswith(beginning):
+                message = f"{self._late().message[:-1]}{where}." if limit == "guest.timeoutMs" else message
                 return ProgramStopped(message, details={"limit": limit, **place})
         return ProgramFailed(message, hint=_hint(message), details={**place, "traceback": self._traceback(error)})
 
@@ -245,6 +246,8 @@ def _stopped(limit: str, message: str, hint: str = "") -> ProgramStopped:
 def _hint(message: str) -> str:
     if "'coroutine' object" in message:
         return "memory.walk must be awaited: `await memory.walk(...)`."
+    if "'dict' object can't be awaited" in message:
+        return "Among several tasks, as in asyncio.gather, calls are written without await."
     if message.startswith(("NotImplementedError", "ModuleNotFoundError")):
         return "Programs are written in a part of Python; see docs/how-to/guest-programs.md."
     return ""
