@@ -13,8 +13,8 @@ from pepys.actions.base import Parts
 from pepys.errors import InvalidArgument, UnknownAction
 from pepys.hosts import HOSTS
 from pepys.hosts.base import Surroundings, surroundings
-from pepys.index.document import Policy
 from pepys.index.history import History
+from pepys.index.policy import Policy
 from pepys.index.source import stem
 from pepys.model.context import Context, Progress
 from pepys.model.source import Found
@@ -38,6 +38,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
     invocation_entry_id: str | None = None,
     tool_call_id: str | None = None,
     workspace_root: Path | str | None = None,
+    shown: bool = False,
     trusted: bool | None = None,
     env: Mapping[str, str] | None = None,
     config_overrides: Mapping[str, object] | None = None,
@@ -48,6 +49,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
 
     Args:
         host: A host's name, or "all".
+        shown: Whether answers are shown to people: credentials in them are masked, unless `memory.redact` is off.
         patience_s: How long an answer may wait for indexing, seconds; None: until it is done.
 
     Raises:
@@ -76,6 +78,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         invocation_entry_id=invocation_entry_id,
         tool_call_id=tool_call_id,
         workspace_root=placed(workspace_root),
+        shown=shown,
         trusted=trusted,
         patience_s=patience_s,
         progress=progress,
@@ -157,11 +160,27 @@ def _history(context: Context) -> History:
     return History(
         str(context.index_dir or memory.index_dir),
         roots,
-        policy=Policy(memory.index_thinking, memory.index_tool_output),
+        policy=_policy(memory),
         default_host=hosts[0],
         excluded=_exclusion(context, around),
         patience_s=context.patience_s,
         progress=context.progress,
+    )
+
+
+def _policy(memory: Memory) -> Policy:
+    """Spec 1's tiers, cuts and budgets are those of a history with a number of hot sessions (ADR 8)."""
+    auto = memory.hot_sessions == "auto"
+    return Policy(
+        memory.index_thinking,
+        memory.index_tool_output,
+        hot_sessions=None if memory.hot_sessions == "auto" else memory.hot_sessions,
+        entry_chars=None if auto else memory.max_entry_chars,
+        vocabulary_bytes=memory.max_cold_vocabulary_bytes,
+        cache_bytes=memory.max_cold_cache_bytes,
+        sync_sessions=memory.max_sync_sessions,
+        sync_bytes=None if auto else memory.max_sync_source_bytes,
+        cleanup_files=memory.max_cache_cleanup_files,
     )
 
 

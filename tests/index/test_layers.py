@@ -13,7 +13,7 @@ import pepys
 SOURCE = Path(pepys.__file__).parent
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("model", "errors", "text", "spelling"),
+    ("model", "errors", "text", "spelling", "redaction"),
     ("paths", "trust", "config"),
     ("hosts", "normalise"),
     ("index",),

@@ -27,9 +27,16 @@ class Context(NamedTuple):
     invocation_entry_id: str | None = None
     tool_call_id: str | None = None
     workspace_root: Path | None = None
+    shown: bool = False  # to people, rather than given to a program
     trusted: bool | None = None  # None: not asked; see `config`
     patience_s: float | None = None  # seconds of indexing before an answer; None: until done
     progress: Callable[[Progress], None] | None = None
+
+    @property
+    def redacts(self) -> bool:
+        """Whether credentials are masked in text that is quoted from sessions."""
+        where = self.config.memory.redact
+        return where == "always" or (where == "surfaces" and self.shown)
 
 
 class Progress(NamedTuple):

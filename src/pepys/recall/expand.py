@@ -23,7 +23,7 @@ from pepys.index.view import View
 from pepys.model.context import Context
 from pepys.model.entry import FACT, Event
 from pepys.model.query import ExpandRequest
-from pepys.recall import bindings, envelope, evidence, scope
+from pepys.recall import bindings, envelope, evidence, scope, shown
 
 MAX_SELECTORS = 100
 MAX_FILES, MAX_FILE_CHARS = 20, 1024
@@ -33,7 +33,7 @@ MAX_STRUCTURE_CHARS = 2_000
 MAX_FILES_CHARS = 10_000
 
 WIDEST = 10**12
-"""No text offset takes more of the envelope."""
+"""No text offset, and no count of masks, takes more of the envelope."""
 
 
 def expand(history: History, context: Context, request: ExpandRequest) -> dict[str, object]:
@@ -60,10 +60,11 @@ class _Chunk(NamedTuple):
     rank: int  # the record's index
     row: Row
     event: Event
-    text: str  # of the whole record
+    text: str  # of the whole record, as it is shown
     start: int
     end: int
     anchor: bool | None = None  # whether before and after go around it; None without them
+    masks: int = 0  # in the whole record
 
     @property
     def complete(self) -> bool:
@@ -86,6 +87,8 @@ class _Chunk(NamedTuple):
         }
         if self.anchor is not None:
             entry["anchor"] = self.anchor
+        if self.masks:
+            entry["redacted"] = self.masks
         fact = row.type == FACT
         known = {
             "parentEntryId": event.carrier,
@@ -125,7 +128,7 @@ class _Expansion:
     """One request over one view."""
 
     def __init__(self, view: View, context: Context, request: ExpandRequest) -> None:
-        self._request = request
+        self._context, self._request = context, request
         found = scope.resolve(view, request.session.strip(), context)
         source = view.sources.get(found.path)
         if source is None:
@@ -153,11 +156,12 @@ class _Expansion:
             expected_lineage_fingerprint=standing.fingerprint,
         )
         widest = replace(following, entry_offset=len(selected), text_offset=WIDEST)
-        room = envelope.ENVELOPE_CHARS - envelope.size(self._page([], widest))
+        room = envelope.ENVELOPE_CHARS - envelope.size({**self._page([], widest), "redacted": WIDEST})
         chunks = _fitting(list(self._chunks(selected[request.entry_offset :], anchor)), room)
         return self._page(chunks, _after(chunks, following, len(selected)))
 
     def _page(self, chunks: Sequence[_Chunk], following: ExpandRequest | None) -> dict[str, object]:
+        entries = [chunk.as_json() for chunk in chunks]
         return {
             "session": self._source.path,
             "sessionId": envelope.short(self._source.session),
@@ -165,8 +169,9 @@ class _Expansion:
             "branches": self._request.branches,
             "lineageFingerprint": self._standing.fingerprint,
             "entryCount": len(self._rows),
-            "entries": [chunk.as_json() for chunk in chunks],
+            "entries": entries,
             "next": None if following is None else envelope.call("memory.expand", following),
+            **shown.redacted(entries),
         }
 
     # Selection
@@ -229,8 +234,8 @@ class _Expansion:
         for index, found in zip(some, events, strict=True):
             if left <= 0:
                 return
-            event = self._readable(found)
-            text = normalise.text(event, thinking=True, output=True)
+            event, masks = shown.payload(self._readable(found), self._context)
+            text, spans = shown.text(normalise.text(event, thinking=True, output=True), self._context)
             if start > len(text):
                 raise TextOffsetOutOfBounds(
                     f"textOffset {start} lies beyond the record's {len(text)} code points.",
@@ -238,7 +243,7 @@ class _Expansion:
                 )
             end = min(start + left, len(text))
             around = None if anchor is None else index == anchor
-            yield _Chunk(index, self._rows[index], event, text, start, end, around)
+            yield _Chunk(index, self._rows[index], event, text, start, end, around, masks + len(spans))
             left -= end - start
             start = 0
 

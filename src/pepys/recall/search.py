@@ -21,7 +21,7 @@ from pepys.model.context import Context
 from pepys.model.coverage import Coverage
 from pepys.model.entry import Event
 from pepys.model.query import EntryRange, ExpandRequest, RecallRequest
-from pepys.recall import bindings, envelope, evidence, phrase, scope, snippet
+from pepys.recall import bindings, envelope, evidence, phrase, scope, shown, snippet
 from pepys.text import folded, query_terms
 
 MAX_ITEMS = 10_000
@@ -229,8 +229,8 @@ class _Recall:
             row = self._view.row(place)
             if row is not None:
                 located.append((place, self._view.source(place.generation), row))
-        shown = evidence.events([(source, row) for _, source, row in located])
-        for (place, source, row), event in zip(located, shown, strict=True):
+        found = evidence.events([(source, row) for _, source, row in located])
+        for (place, source, row), event in zip(located, found, strict=True):
             yield place, source, row, event
 
     def _text(self, event: Event) -> str:
@@ -239,13 +239,16 @@ class _Recall:
     def _hits(self, page: Sequence[tuple[float, Place]]) -> Iterator[dict[str, object]]:
         scores = {place: score for score, place in page}
         for place, source, row, event in self._events([place for _, place in page]):
-            window, truncated = "", False
+            part, truncated, masks = "", False, 0
             if isinstance(event, str):
                 self._coverage.reasons.add(event)
             else:
                 text = self._text(event)
-                window, truncated = snippet.snippet(text, self._anchor(text), self._request.snippet_chars)
-            yield self._hit(source, row, scores[place], window, truncated)
+                start, end = snippet.window(len(text), self._anchor(text), self._request.snippet_chars)
+                whole = shown.text(text, self._context)
+                part, truncated = snippet.cut(whole.text, start, end), end - start < len(text)
+                masks = whole.masks(start, end)
+            yield self._hit(source, row, scores[place], part, truncated, masks)
 
     def _anchor(self, text: str) -> int:
         query = self._request.query.strip()
@@ -255,7 +258,7 @@ class _Recall:
             return snippet.phrase_anchor(text, query)
         return snippet.term_anchor(text, query_terms(query))
 
-    def _hit(self, source: Source, row: Row, score: float, window: str, truncated: bool) -> dict[str, object]:
+    def _hit(self, source: Source, row: Row, score: float, part: str, truncated: bool, masks: int) -> dict[str, object]:
         standing = self._standings[source.generation]
         index = standing.rank(row)
         follow = ExpandRequest(
@@ -285,12 +288,15 @@ class _Recall:
             "timestamp": row.time,
             "isError": bool(row.error),
             "score": round(score, 6),
-            "snippet": window,
+            "snippet": part,
             "truncated": truncated,
             "follow": token,
         }
         if source.name:
-            hit["name"] = envelope.short(source.name)
+            name = shown.text(source.name, self._context)
+            hit["name"], masks = envelope.short(name.text), masks + len(name.spans)
+        if masks:
+            hit["redacted"] = masks
         if source.kind != "session":
             hit["sessionKind"] = source.kind
         if source.session in self._shared:
@@ -306,6 +312,7 @@ class _Recall:
                 "hits": hits,
                 "next": self._next(total, len(hits)),
                 "coverage": self._coverage.as_json(),
+                **shown.redacted(hits),
             }
             over = envelope.size({**page, "hits": []}) + sum(sizes[: len(hits)]) - envelope.ENVELOPE_CHARS
             if over <= 0 or not hits:

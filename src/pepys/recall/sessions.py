@@ -8,7 +8,7 @@ from pepys.index.standing import Standing
 from pepys.index.view import View
 from pepys.model.context import Context
 from pepys.model.query import SessionsRequest
-from pepys.recall import scope
+from pepys.recall import scope, shown
 
 
 def sessions(history: History, context: Context, request: SessionsRequest) -> dict[str, object]:
@@ -28,16 +28,18 @@ def _rows(view: View, context: Context, request: SessionsRequest, name: str) -> 
     standings = view.standings(selection.sources, request.branches, live, own=True)
     most = min(request.limit or context.config.memory.max_sessions, context.config.memory.max_sessions)
     listed = selection.sources[:most]
+    rows = [_row(source, standings[source.generation], context, request) for source in listed]
     return {
         "scope": name,
         "branches": request.branches,
-        "sessions": [_row(source, standings[source.generation], request) for source in listed],
+        "sessions": rows,
         "total": len(selection.found),
         "coverage": scope.coverage(view, selection, standings, request.branches, own=True).as_json(),
+        **shown.redacted(rows),
     }
 
 
-def _row(source: Source, standing: Standing, request: SessionsRequest) -> dict[str, object]:
+def _row(source: Source, standing: Standing, context: Context, request: SessionsRequest) -> dict[str, object]:
     row: dict[str, object] = {
         "id": source.session,
         "file": source.path,
@@ -51,5 +53,6 @@ def _row(source: Source, standing: Standing, request: SessionsRequest) -> dict[s
         "kind": source.kind,
     }
     if source.name:
-        row["name"] = source.name
+        name = shown.text(source.name, context)
+        row |= {"name": name.text, **({"redacted": len(name.spans)} if name.spans else {})}
     return row

@@ -8,16 +8,18 @@ from collections.abc import Sequence
 from pepys.text import folded, token_spans
 
 
-def snippet(text: str, anchor: int, chars: int) -> tuple[str, bool]:
-    """A window of *chars* code points of *text*, and whether anything was cut.
+def window(length: int, anchor: int, chars: int) -> tuple[int, int]:
+    """Where *chars* code points of a text of *length* are cut out.
 
-    It begins a third of the window before *anchor*, is moved back at the end of the text, and has `…` at each cut side.
+    They begin a third of the window before *anchor*, and are moved back at the end of the text.
     """
-    if len(text) <= chars:
-        return text, False
-    start = max(0, min(anchor - chars // 3, len(text) - chars))
-    end = start + chars
-    return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else ""), True
+    start = max(0, min(anchor - chars // 3, length - chars))
+    return start, min(start + chars, length)
+
+
+def cut(text: str, start: int, end: int) -> str:
+    """The part of *text*, with `…` at each side that is cut."""
+    return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
 
 
 def term_anchor(text: str, terms: Sequence[str]) -> int:
