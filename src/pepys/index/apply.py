@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pepys.hosts import HOSTS
 from pepys.hosts.reading import examine
 from pepys.index.catalog import Catalog
-from pepys.index.document import Document, Policy
+from pepys.index.digest import digests
+from pepys.index.document import Document
 from pepys.index.engines.tantivy import TantivyEngine
 from pepys.index.plan import Step
-from pepys.index.projection import Projection, checkpoint, settle
+from pepys.index.policy import Policy
+from pepys.index.projection import Projection, checkpoint, concluded, settle
 from pepys.index.refreshed import Refreshed
 from pepys.index.source import Row, Source, exceptions, repetitions
 from pepys.model.context import Progress
@@ -66,7 +68,7 @@ class Applying:
         while todo:
             self._batch(todo, known, result)
             if todo and self._late():
-                result.left += todo
+                result.left.update((step.path, "catching_up") for step in todo)
                 break
         self._sweep()
         self._tell("", 0, last=True)
@@ -87,7 +89,10 @@ class Applying:
                     switched.append(_Switch(step, None, previous, (), ()))
                 else:
                     try:
-                        switched.append(self._read(step, self._listing.found[step.path], previous))
+                        read = self._read if step.tier == "hot" else self._digest
+                        switched.append(read(step, self._listing.found[step.path], previous))
+                    except _Changed:
+                        result.failed[step.path] = "source_changed_during_index"
                     except OSError:
                         result.failed[step.path] = "source_unavailable"
                 size += self._size(step)
@@ -101,9 +106,8 @@ class Applying:
 
     def _read(self, step: Step, found: Found, previous: Source | None) -> _Switch:
         examined_ns = time.time_ns()
-        # The text index may hold documents of a crashed append, which must not be doubled.
-        whole = previous is not None and previous.appending
-        reading = examine(HOSTS[found.host], found.path, None if whole else checkpoint(previous, found))
+        goes_on = checkpoint(previous, found) if step.deed == "read" else None
+        reading = examine(HOSTS[found.host], found.path, goes_on)
         if reading.grown and previous is not None:
             self._catalog.mark_appending([found.path])
             base, generation = previous, previous.generation
@@ -117,6 +121,29 @@ class Applying:
         inactive = {node.position for node in nodes} - lineage.positions
         was = self._catalog.inactive_positions(generation)
         return _Switch(step, source, previous, tuple(was - inactive), tuple(inactive - was))
+
+    def _digest(self, step: Step, found: Found, previous: Source | None) -> _Switch:
+        """Keep a cold source's digests, and neither rows nor documents. It is read twice: its branch is known last."""
+        generation = self._catalog.new_generation()
+        policy = self._policy.of_whole_entries()
+
+        def projection() -> Projection:
+            examined_ns = time.time_ns()
+            reading = examine(HOSTS[found.host], found.path, None)
+            return Projection(reading, found, policy, generation, examined_ns=examined_ns, previous=None)
+
+        first = projection()
+        rows = concluded(first.source, [row for row, _ in first])
+        source, again = first.source, projection()
+        found_digests = digests(source, rows, _one_by_one(again, rows), policy)
+        if again.source.sha256 != source.sha256:
+            raise _Changed
+        source.tier, source.policy = "cold", policy.record("cold")
+        for branches, (digest, reasons) in found_digests.items():
+            if digest is not None:
+                self._catalog.add_digest(generation, branches, digest)
+                source.digests = {**source.digests, branches: reasons}
+        return _Switch(step, source, previous, (), ())
 
     def _stored(self, projection: Projection) -> Iterator[Document]:
         """The documents of a projection, its rows being stored on the way."""
@@ -138,13 +165,8 @@ class Applying:
             self._catalog.drop(switch.step.path)
             result.removed += 1
             return
-        self._catalog.set_active(source.generation, switch.active, switch.inactive)
-        if source.facts:
-            self._catalog.set_repeated(source.generation, repetitions(self._catalog.facts(source.generation)))
-        counts = self._catalog.record_counts(source.generation)
-        source.records, source.active_records, source.own_records, source.repeats = counts
-        source.duplicates = self._catalog.duplicates(source.generation)
-        source.exceptions = exceptions(self._catalog.exceptional_rows(source.generation))
+        if source.tier == "hot":
+            self._settle_rows(source, switch)
         self._catalog.put(source)
         result.bytes_read += source.stamp.size
         if previous is None:
@@ -157,6 +179,15 @@ class Applying:
         else:
             # A stamp too young to prove anything was all that called for the reading.
             result.unchanged += 1
+
+    def _settle_rows(self, source: Source, switch: _Switch) -> None:
+        self._catalog.set_active(source.generation, switch.active, switch.inactive)
+        if source.facts:
+            self._catalog.set_repeated(source.generation, repetitions(self._catalog.facts(source.generation)))
+        counts = self._catalog.record_counts(source.generation)
+        source.records, source.active_records, source.own_records, source.repeats = counts
+        source.duplicates = self._catalog.duplicates(source.generation)
+        source.exceptions = exceptions(self._catalog.exceptional_rows(source.generation))
 
     def _sweep(self) -> None:
         garbage = self._catalog.garbage()
@@ -181,6 +212,22 @@ class Applying:
             self._told = now
             done = min(self._done_bytes + at, self._total_bytes)
             self._progress(Progress(done, self._total_bytes, self._done_sources, self._total_sources, path))
+
+
+class _Changed(Exception):
+    """A source is not what it was a moment ago."""
+
+
+def _one_by_one(projection: Projection, rows: Sequence[Row]) -> Iterator[tuple[Row, Document | None]]:
+    """The rows of a second reading, as long as it finds as many as the first one did."""
+    projected = iter(projection)
+    for _ in rows:
+        try:
+            yield next(projected)
+        except StopIteration:
+            raise _Changed from None
+    if any(True for _ in projected):
+        raise _Changed
 
 
 class _Switch(NamedTuple):

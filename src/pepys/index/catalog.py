@@ -10,12 +10,13 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import Any
 
+from pepys.index.digest import Digest
 from pepys.index.source import REPEATED, Exceptions, Row, Source
 from pepys.model.entry import FACT, Field
 from pepys.model.lineage import Branches, Node
 from pepys.model.source import Stamp
 
-SCHEMA = 2
+SCHEMA = 3
 
 _BUSY_MS = 10_000
 
@@ -30,8 +31,10 @@ CREATE TABLE sources (
     facts INTEGER NOT NULL, repeats INTEGER NOT NULL,
     session TEXT NOT NULL, cwd TEXT, parent TEXT, name TEXT, created INTEGER, last_time INTEGER,
     leaf TEXT, fingerprint TEXT NOT NULL, cyclic INTEGER NOT NULL,
-    derived_ids INTEGER NOT NULL, oversized INTEGER NOT NULL, appending INTEGER NOT NULL,
-    diagnostics TEXT NOT NULL, duplicates TEXT NOT NULL, lengths TEXT NOT NULL, exceptions TEXT NOT NULL
+    derived_ids INTEGER NOT NULL, oversized INTEGER NOT NULL, tier TEXT NOT NULL, policy TEXT NOT NULL,
+    longest INTEGER NOT NULL, cut INTEGER NOT NULL, appending INTEGER NOT NULL,
+    diagnostics TEXT NOT NULL, duplicates TEXT NOT NULL, lengths TEXT NOT NULL, exceptions TEXT NOT NULL,
+    digests TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE entries (
     generation INTEGER NOT NULL, position INTEGER NOT NULL, child INTEGER NOT NULL, record INTEGER,
@@ -41,6 +44,10 @@ CREATE TABLE entries (
     PRIMARY KEY (generation, position, child)
 ) WITHOUT ROWID;
 CREATE INDEX exceptional ON entries (generation, position, child) WHERE active = 0 OR own = 1 OR repeated > 0;
+CREATE TABLE digests (
+    generation INTEGER NOT NULL, branches TEXT NOT NULL, head TEXT NOT NULL, vocabulary TEXT NOT NULL,
+    addresses TEXT NOT NULL, tail TEXT NOT NULL, UNIQUE (generation, branches)
+);
 -- Generations that the text index may hold and nobody may find: unfinished or replaced readings.
 CREATE TABLE garbage (generation INTEGER PRIMARY KEY);
 """
@@ -48,8 +55,8 @@ CREATE TABLE garbage (generation INTEGER PRIMARY KEY);
 _SOURCE_COLUMNS = (
     "path, host, root, agent, folder, kind, device, inode, size, mtime_ns, ctime_ns, examined_ns, generation, sha256,"
     " checkpoint, checkpoint_sha256, entries, records, active_records, own_records, facts, repeats, session, cwd,"
-    " parent, name, created, last_time, leaf, fingerprint, cyclic, derived_ids, oversized, appending,"
-    " diagnostics, duplicates, lengths, exceptions"
+    " parent, name, created, last_time, leaf, fingerprint, cyclic, derived_ids, oversized, tier,"
+    " policy, longest, cut, appending, diagnostics, duplicates, lengths, exceptions, digests"
 )
 _ROW_COLUMNS = (
     "position, child, record, start, stop, id, parent, type, role, tool, time, error, active, own, crc,"
@@ -157,6 +164,14 @@ class Catalog:
             )
         )
 
+    def digest(self, generation: int, branches: Branches) -> Digest | None:
+        """The digest of a reading of a cold source."""
+        found = self._db.execute(
+            "SELECT head, vocabulary, addresses, tail FROM digests WHERE generation = ? AND branches = ?",
+            (generation, branches),
+        ).fetchone()
+        return None if found is None else Digest._make(found)
+
     def exceptional_rows(self, generation: int) -> Iterator[Row]:
         """The rows that are inactive or our own, in source order."""
         cursor = self._db.execute(
@@ -212,7 +227,8 @@ class Catalog:
     def discard(self, generation: int) -> None:
         """Make a generation garbage and forget its rows."""
         self._db.execute("INSERT OR IGNORE INTO garbage VALUES (?)", (generation,))
-        self._db.execute("DELETE FROM entries WHERE generation = ?", (generation,))
+        for table in ("entries", "digests"):
+            self._db.execute(f"DELETE FROM {table} WHERE generation = ?", (generation,))  # noqa: S608
 
     def drop(self, path: str) -> None:
         """Forget a source; its generation becomes garbage."""
@@ -224,6 +240,10 @@ class Catalog:
     def swept(self, generations: Iterable[int]) -> None:
         """Note that the text index holds no documents of these generations any more."""
         self._db.executemany("DELETE FROM garbage WHERE generation = ?", [(number,) for number in generations])
+
+    def add_digest(self, generation: int, branches: Branches, digest: Digest) -> None:
+        """Keep the digest of a reading."""
+        self._db.execute("INSERT INTO digests VALUES (?, ?, ?, ?, ?, ?)", (generation, branches, *digest))
 
     def add_rows(self, generation: int, rows: Iterable[Row]) -> None:
         """Append rows to a reading."""
@@ -301,7 +321,7 @@ def _row(columns: Sequence[Any]) -> Row:
     return Row._make(columns)
 
 
-_TEXTS = 4
+_TEXTS = 5
 """Columns of JSON, at the end."""
 
 
@@ -311,10 +331,11 @@ def _source(
     duplicates: dict[Branches, list[str]],
     lengths: dict[Field, int],
     exceptions: list[list[Any]],
+    digests: dict[Branches, list[str]],
 ) -> Source:
     stamp = Stamp._make(columns[6:11])
     runs = tuple(map(Exceptions._make, exceptions))
-    fields = (*columns[:6], stamp, *columns[11:], diagnostics, duplicates, lengths, runs)
+    fields = (*columns[:6], stamp, *columns[11:], diagnostics, duplicates, lengths, runs, digests)
     return Source(*fields)
 
 
@@ -349,9 +370,14 @@ def _columns(source: Source) -> tuple[object, ...]:
         source.cyclic,
         source.derived_ids,
         source.oversized,
+        source.tier,
+        source.policy,
+        source.longest,
+        source.cut,
         source.appending,
         json.dumps(source.diagnostics),
         json.dumps(source.duplicates),
         json.dumps(source.lengths),
         json.dumps(source.exceptions),
+        json.dumps(source.digests),
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pepys import normalise
+from pepys.index.policy import Policy
 from pepys.model.entry import Event, Field
 
 MAX_PASSAGE_CHARS = 1 << 20
@@ -38,16 +39,6 @@ def unpacked(number: int) -> Place:
     )
 
 
-class Policy(NamedTuple):
-    """What may enter the index (spec 1, "Local-cache privacy"). A change of policy rebuilds it."""
-
-    thinking: bool = False
-    output: bool = True
-
-    def __str__(self) -> str:
-        return f"thinking:{int(self.thinking)};tool-output:{int(self.output)}"
-
-
 class Document(NamedTuple):
     """One record as the engines see it."""
 
@@ -60,17 +51,36 @@ class Document(NamedTuple):
     provider: str | None = None
     action: str | None = None
     outcome: str | None = None
+    files: tuple[str, ...] = ()  # touched; not searched
 
 
-def document(place: Place, event: Event, *, thinking: bool, output: bool) -> Document:
-    """The document of *event* under the privacy policy."""
-    passages = tuple(
-        (passage.field, passage.text)
-        for passage in event.passages
-        if passage.text and (thinking or passage.field != "thinking") and (output or passage.field != "output")
-    )
+def document(place: Place, event: Event, policy: Policy) -> Document:
+    """The document of *event* under the policy."""
     operation = (event.ref, event.provider, event.action, event.outcome)
-    return Document(place, event.role, event.tool, event.entry.time, passages, *operation)
+    passages = tuple(_passages(event, policy))
+    return Document(place, event.role, event.tool, event.entry.time, passages, *operation, event.files)
+
+
+def text(event: Event, policy: Policy) -> str:
+    """What of the canonical text of *event* is searchable under the policy."""
+    return normalise.text(event, thinking=policy.thinking, output=policy.output)[: policy.entry_chars]
+
+
+def _passages(event: Event, policy: Policy) -> Iterator[tuple[Field, str]]:
+    room = policy.entry_chars
+    begun = False
+    for passage in event.passages:
+        if (passage.field == "thinking" and not policy.thinking) or (passage.field == "output" and not policy.output):
+            continue
+        if room is not None:
+            room -= len(passage.lead) * begun
+            if room <= 0:
+                return
+        begun = begun or bool(passage.text)
+        if passage.text:
+            yield passage.field, passage.text[:room]
+        if room is not None:
+            room -= len(passage.text)
 
 
 def pieces(text: str) -> Iterator[str]:

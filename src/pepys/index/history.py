@@ -14,11 +14,12 @@ from typing import TypeVar
 from pepys.errors import IndexUnavailable
 from pepys.hosts.discovery import listing, locate
 from pepys.index.catalog import Catalog
-from pepys.index.document import Policy
 from pepys.index.engines.base import EngineBroken
 from pepys.index.engines.tantivy import TantivyEngine
+from pepys.index.hygiene import strays, sweep
 from pepys.index.lock import exclusive
-from pepys.index.plan import Step, plan_refresh
+from pepys.index.plan import Step, affordable, fits, plan_refresh
+from pepys.index.policy import Policy
 from pepys.index.refreshed import Refreshed
 from pepys.index.source import Source
 from pepys.index.standing import Known
@@ -63,7 +64,7 @@ class History:
         Args:
             directory: The index directory; Pepys works in its own folder inside it.
             roots: Where sources are looked for.
-            policy: What may become searchable.
+            policy: What may become searchable, and how much of it at a time.
             default_host: The host of an explicitly named file outside of every root.
             excluded: Whether configuration keeps a source out of the index.
             patience_s: How long an answer may wait for indexing, seconds; None: until it is done.
@@ -90,7 +91,7 @@ class History:
         seen = self._listing(files)
         refreshed = Refreshed()
         try:
-            self._refresh(seen, refreshed, wait_s=SHORT_WAIT_S, patience_s=self._patience_s)
+            self._refresh(seen, refreshed, self._policy, wait_s=SHORT_WAIT_S, patience_s=self._patience_s)
         except IndexUnavailable:
             refreshed.reasons = ("index_unavailable",)
         return self._view(seen, refreshed, self._stores())
@@ -122,7 +123,8 @@ class History:
         if rebuild:
             self.delete()
         refreshed = Refreshed()
-        self._refresh(self._listing(files), refreshed, wait_s=LONG_WAIT_S, patience_s=None)
+        unbounded = self._policy._replace(sync_sessions=None, sync_bytes=None)
+        self._refresh(self._listing(files), refreshed, unbounded, wait_s=LONG_WAIT_S, patience_s=None)
         if "index_busy" in refreshed.reasons:
             raise IndexUnavailable(
                 "Another process has been indexing for ten minutes.", hint="Wait for it, or stop it."
@@ -164,7 +166,7 @@ class History:
             index_bytes=size,
             interrupted=len(garbage) + sum(source.appending for source in sources),
             diagnostics=diagnostics,
-            policy=stores.catalog.meta("policy") or "",
+            policy=self._policy.record("hot"),
         )
 
     def _remove(self, wait_s: float) -> bool:
@@ -197,25 +199,31 @@ class History:
     def _locate(self, path: str) -> Found | None:
         return locate(path, self.roots, self._default_host)
 
-    def _refresh(self, seen: Listing, result: Refreshed, *, wait_s: float, patience_s: float | None) -> None:
+    def _refresh(
+        self, seen: Listing, result: Refreshed, policy: Policy, *, wait_s: float, patience_s: float | None
+    ) -> None:
         result.sources = len(seen.found)
         stores = self._stores()
         known = {} if stores is None else stores.known()
         steps = self._steps(known, seen)
         result.unchanged = sum(step.deed == "keep" for step in steps)
-        todo = [step for step in steps if step.deed in ("read", "drop")]
-        if not todo and (stores is not None or not Path(self._path("catalog.sqlite")).exists()):
+        todo = [step for step in steps if step.works]
+        stray, all_seen = strays(self.directory, policy.cleanup_files)
+        if not all_seen:
+            result.reasons = ("cache_cleanup_budget",)
+        if not todo and not stray and (stores is not None or not Path(self._path("catalog.sqlite")).exists()):
             result.planned = known
             return
         deadline = None if patience_s is None else time.monotonic() + patience_s
         try:
             with self._lock(wait_s) as obtained:
                 if obtained:
-                    self._mended(lambda: self._write(seen, result, deadline))
+                    sweep(self.directory, stray)
+                    self._mended(lambda: self._write(seen, result, policy, deadline))
                 else:
-                    result.left, result.reasons = todo, ("index_busy",)
+                    result.reasons = (*result.reasons, "index_busy")
         except _BROKEN as error:
-            result.left = todo
+            result.left.clear()
             raise IndexUnavailable(f"The index in {self.directory} cannot be written: {error}") from error
 
     def _mended(self, write: Callable[[], None]) -> None:
@@ -240,7 +248,7 @@ class History:
                 os.remove(probe)
         return True
 
-    def _write(self, seen: Listing, result: Refreshed, deadline: float | None) -> None:
+    def _write(self, seen: Listing, result: Refreshed, policy: Policy, deadline: float | None) -> None:
         """Bring the stores up to date; called with the lock held, when another process may just have done it.
 
         A second attempt begins to count anew.
@@ -255,7 +263,7 @@ class History:
                 known = {source.path: source for source in catalog.sources()}
                 steps = self._steps(known, seen)
                 result.unchanged = sum(step.deed == "keep" for step in steps)
-                todo = [step for step in steps if step.deed in ("read", "drop")]
+                todo, result.left = affordable([step for step in steps if step.works], seen, policy)
                 from pepys.index.apply import Applying
 
                 applying = Applying(catalog, engine, self._policy, seen, deadline=deadline, progress=self._progress)
@@ -265,21 +273,19 @@ class History:
                 engine.settle()
         finally:
             os.umask(before)
-        if result.left:
-            result.reasons = ("catching_up",)
 
     def _writable(self) -> tuple[Catalog, TantivyEngine]:
         catalog = Catalog(self._path("catalog.sqlite"), writable=True)
         try:
-            if catalog.meta("policy") != str(self._policy):
-                # Of another policy, or just made: then a text index beside it is none of its own.
+            if catalog.meta("text") is None:
+                # Just made: a text index beside it is none of its own.
                 catalog.close()
                 self._wipe()
                 catalog = Catalog(self._path("catalog.sqlite"), writable=True)
             engine = TantivyEngine(self._path("text"), writable=True)
             if not engine.documents and any(source.records for source in catalog.sources()):
                 raise ValueError("the text index has lost its documents")
-            catalog.remember("policy", str(self._policy))
+            catalog.remember("text", "text")
         except BaseException:
             catalog.close()
             raise
@@ -288,7 +294,7 @@ class History:
     def _steps(self, known: Mapping[str, Source], seen: Listing) -> list[Step]:
         roots = {root.path for root in seen.roots}
         ours = {path: source for path, source in known.items() if source.root in roots or path in seen.found}
-        return list(plan_refresh(ours, seen, self.excluded))
+        return list(plan_refresh(ours, seen, self.excluded, self._policy))
 
     # Looking
 
@@ -305,7 +311,10 @@ class History:
         if known is not refreshed.planned:
             # Another process may have done, meanwhile, what this one left; whatever is still to do is scanned.
             steps = self._steps(known, seen)
-            todo = [step.path for step in steps if step.deed == "read" and step.path not in refreshed.failed]
+            todo = [step.path for step in steps if step.reads and step.path not in refreshed.failed]
+            # What was read under another policy may hold what nobody is to find now.
+            tiers = {step.path: step.tier for step in steps}
+            known = {path: one for path, one in known.items() if fits(one, tiers.get(path, one.tier), self._policy)}
         overlay = self._overlay(todo, seen, known, stores, refreshed)
         return View(
             seen,
@@ -318,6 +327,7 @@ class History:
             excluded=frozenset(path for path, found in seen.found.items() if self.excluded(found)),
             failed=refreshed.failed,
             reasons=refreshed.reasons,
+            resolve=lambda overlay, path: self._scan(overlay, [path], seen, {}, None, self._policy.of_whole_entries()),
         )
 
     def _overlay(
@@ -328,17 +338,29 @@ class History:
         stores: _Stores | None,
         refreshed: Refreshed,
     ) -> Overlay:
-        if not todo:
-            return Overlay()
-        if "catching_up" in refreshed.reasons:
+        if refreshed.left:
             # The caller has waited long enough. What was just read is not behind, however young its stamp.
-            return Overlay(unread={step.path for step in refreshed.left}.intersection(todo))
-        from pepys.index.overlay import scanned
+            return Overlay({path: refreshed.left[path] for path in todo if path in refreshed.left})
+        overlay = Overlay()
+        if todo:
+            self._scan(overlay, todo, seen, known, None if stores is None else stores.catalog, self._policy)
+        return overlay
 
-        return scanned(todo, seen, known, None if stores is None else stores.catalog, self._policy)
+    def _scan(
+        self,
+        overlay: Overlay,
+        paths: Sequence[str],
+        seen: Listing,
+        known: Mapping[str, Source],
+        catalog: Catalog | None,
+        policy: Policy,
+    ) -> None:
+        from pepys.index.overlay import scan
+
+        scan(overlay, paths, seen, known, catalog, policy)
 
     def _stores(self) -> _Stores | None:
-        """The stores, opened for reading; None where there are none that can be read under this policy."""
+        """The stores, opened for reading; None where there are none that can be read."""
         path = self._path("catalog.sqlite")
         try:
             identity = (os.stat(path).st_dev, os.stat(path).st_ino)
@@ -356,7 +378,7 @@ class History:
     def _opened(self, path: str, identity: tuple[int, int]) -> _Stores | None:
         catalog = Catalog(path, writable=False)
         try:
-            if catalog.meta("policy") == str(self._policy):
+            if catalog.meta("text") is not None:
                 return _Stores(identity, catalog, TantivyEngine(self._path("text"), writable=False))
         except BaseException:
             catalog.close()

@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from pepys.hosts import HOSTS
 from pepys.hosts.reading import examine
 from pepys.index.catalog import Catalog
-from pepys.index.document import Policy
-from pepys.index.projection import Projection, checkpoint, settle
-from pepys.index.source import REPEATED, Row, Source, exceptions, on_branch
+from pepys.index.policy import Policy
+from pepys.index.projection import Projection, checkpoint, concluded
+from pepys.index.source import Row, Source
 from pepys.index.view import Overlay
-from pepys.model.lineage import Branches, Node
 from pepys.model.source import Listing
 
 SCAN_BYTES = 64 << 20
@@ -22,23 +21,24 @@ _FIRST_UNCOMMITTED = 1 << 23
 """Generations of readings that live in memory only; no index gets that far."""
 
 
-def scanned(
+def scan(
+    overlay: Overlay,
     paths: Sequence[str],
     seen: Listing,
     known: Mapping[str, Source],
     catalog: Catalog | None,
     policy: Policy,
-) -> Overlay:
+) -> None:
     """Read the sources at *paths* into memory, in their order, as far as `SCAN_BYTES` go.
 
     Of a source that only grew, only what is new is read.
     """
-    overlay, budget = Overlay(), SCAN_BYTES
+    budget = SCAN_BYTES
     for path in paths:
         found, previous = seen.found[path], known.get(path)
         growth = found.stamp.size - (previous.checkpoint if previous is not None else 0)
         if max(growth, 0) > budget:
-            overlay.unread.add(path)
+            overlay.unread[path] = "scan_budget"
             continue
         try:
             examined_ns = time.time_ns()
@@ -47,7 +47,7 @@ def scanned(
                 previous = None
                 growth = found.stamp.size
             if growth > budget:
-                overlay.unread.add(path)
+                overlay.unread[path] = "scan_budget"
                 continue
             budget -= max(growth, 0)
             generation = previous.generation if previous is not None else _FIRST_UNCOMMITTED + len(overlay.sources)
@@ -61,34 +61,13 @@ def scanned(
             overlay.failed[path] = "source_unavailable"
             continue
         _include(overlay, projection.source, rows, catalog if previous is not None else None)
-    return overlay
 
 
 def _include(overlay: Overlay, source: Source, rows: list[Row], catalog: Catalog | None) -> None:
     """Note a reading, its branch being worked out over what the catalog holds and what was read."""
-    first = source.entries - len(rows)
-    held = [] if catalog is None else [node for node in catalog.nodes(source.generation) if node.position < first]
-    nodes = held + [Node(row.position, row.id, row.parent) for row in rows if not row.child]
-    active = settle(source, nodes)
-    inactive = frozenset(node.position for node in nodes) - active.positions
+    first = source.entries - len({row.position for row in rows})
     old = () if catalog is None else catalog.rows(source.generation, 0, first)
-    everything = on_branch([*old, *rows], inactive)
-    source.exceptions = exceptions(everything)
-    records = [row for row in everything if row.record is not None]
-    source.active_records = sum(row.active and not row.repeated & REPEATED["active"] for row in records)
-    source.repeats = sum(row.repeated & REPEATED["all"] for row in records)
-    source.duplicates = {mode: found for mode in REPEATED if (found := _duplicates(records, mode))}
+    placed = concluded(source, [*old, *rows])
     overlay.sources[source.path] = source
     overlay.rows[source.generation] = rows
-    overlay.inactive[source.generation] = inactive
-
-
-def _duplicates(records: Sequence[Row], mode: Branches) -> list[str]:
-    held = [row for row in records if not row.repeated & REPEATED[mode] and (row.active or mode == "all")]
-    ids = [row.id for row in held]
-    addresses = [row.address for row in held if row.address is not None]
-    return [
-        reason
-        for reason, names in (("duplicate_entry_id", ids), ("duplicate_operation_address", addresses))
-        if len(set(names)) < len(names)
-    ]
+    overlay.inactive[source.generation] = frozenset(row.position for row in placed if not row.active)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pepys import normalise
 from pepys.hosts.reading import Checkpoint, Reading
-from pepys.index.document import Document, Place, Policy, document, oversized, text_crc
-from pepys.index.source import Row, Source, stem
+from pepys.index.document import Document, Place, document, oversized, text, text_crc
+from pepys.index.policy import Policy
+from pepys.index.source import REPEATED, Row, Source, exceptions, on_branch, stem
 from pepys.model.entry import FACT, Event
-from pepys.model.lineage import Lineage, Node
+from pepys.model.lineage import Branches, Lineage, Node
 from pepys.model.source import Diagnostic, Found, Header, Title
 from pepys.normalise import lineage
 
@@ -54,6 +55,7 @@ class Projection:
                 found.stamp,
                 examined_ns,
                 generation,
+                policy=policy.record("hot"),
             )
         else:
             # The tail is read again, whole or torn.
@@ -65,6 +67,7 @@ class Projection:
                 folder=found.folder,
                 kind=found.kind,
                 examined_ns=examined_ns,
+                policy=policy.record("hot"),
                 diagnostics=diagnostics,
                 lengths=dict(previous.lengths),
             )
@@ -107,9 +110,14 @@ class Projection:
             source.own_records += event.own
             source.facts += entry.type == FACT
             source.oversized = source.oversized or oversized(event)
-            made = document(place, event, thinking=self._policy.thinking, output=self._policy.output)
-            for field, text in made.passages:
-                source.lengths[field] = source.lengths.get(field, 0) + len(text)
+            made = document(place, event, self._policy)
+            for passage in event.passages:
+                source.lengths[passage.field] = source.lengths.get(passage.field, 0) + len(passage.text)
+            longest = sum(len(passage.lead) + len(passage.text) for passage in event.passages)
+            source.longest = max(source.longest, longest)
+            most = self._policy.entry_chars
+            if most is not None and longest > most and not source.cut:
+                source.cut = len(text(event, self._policy.of_whole_entries())) > most
             crc = text_crc(event)
         row = Row(
             place.position,
@@ -154,6 +162,30 @@ def checkpoint(source: Source | None, found: Found) -> Checkpoint | None:
     if source.derived_ids or source.path.endswith(".gz"):
         return None
     return Checkpoint(source.checkpoint, source.checkpoint_sha256)
+
+
+def concluded(source: Source, rows: Sequence[Row]) -> list[Row]:
+    """All *rows* of a projected source as they stand on its branch, which is noted in the source with what they count."""
+    nodes = [Node(row.position, row.id, row.parent) for row in rows if not row.child]
+    active = settle(source, nodes)
+    placed = on_branch(rows, frozenset(node.position for node in nodes) - active.positions)
+    records = [row for row in placed if row.record is not None]
+    source.active_records = sum(row.active and not row.repeated & REPEATED["active"] for row in records)
+    source.repeats = sum(row.repeated & REPEATED["all"] for row in records)
+    source.duplicates = {mode: found for mode in REPEATED if (found := _duplicates(records, mode))}
+    source.exceptions = exceptions(placed)
+    return placed
+
+
+def _duplicates(records: Sequence[Row], mode: Branches) -> list[str]:
+    held = [row for row in records if not row.repeated & REPEATED[mode] and (row.active or mode == "all")]
+    ids = [row.id for row in held]
+    addresses = [row.address for row in held if row.address is not None]
+    return [
+        reason
+        for reason, names in (("duplicate_entry_id", ids), ("duplicate_operation_address", addresses))
+        if len(set(names)) < len(names)
+    ]
 
 
 def settle(source: Source, nodes: list[Node]) -> Lineage:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pepys.index.plan import Step
 from pepys.index.source import Source
 
 
@@ -20,7 +19,7 @@ class Refreshed:
     removed: int = 0
     unchanged: int = 0
     failed: dict[str, str] = field(default_factory=dict)  # path -> coverage reason
-    left: list[Step] = field(default_factory=list)  # not done: out of patience, or no lock
+    left: dict[str, str] = field(default_factory=dict)  # path -> coverage reason: out of patience, or of budget
     planned: Mapping[str, Source] | None = None  # the sources over which a plan found nothing to do
     bytes_read: int = 0
     seconds: float = 0.0

@@ -8,6 +8,7 @@ from os.path import basename
 from typing import NamedTuple
 
 from pepys.index.document import Place
+from pepys.index.policy import Tier
 from pepys.model.entry import FACT, Field
 from pepys.model.lineage import Branches
 from pepys.model.source import Kind, Stamp
@@ -145,11 +146,16 @@ class Source:
     cyclic: bool = False
     derived_ids: bool = False
     oversized: bool = False
+    tier: Tier = "hot"
+    policy: str = ""  # `Policy.record` under which it was read
+    longest: int = 0  # characters of its longest entry, searchable or not
+    cut: bool = False  # not all of some entry is searchable
     appending: bool = False  # documents past `entries` may be in the text index: a crash, or a writer at work
     diagnostics: dict[str, int] = field(default_factory=dict)
     duplicates: Mapping[Branches, Sequence[str]] = field(default_factory=dict)  # coverage reasons, by branch mode
     lengths: dict[Field, int] = field(default_factory=dict)  # characters of text by field
     exceptions: tuple[Exceptions, ...] = ()
+    digests: Mapping[Branches, Sequence[str]] = field(default_factory=dict)  # of a cold one: what each is incomplete for
 
     @property
     def plain(self) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pepys.index.catalog import Catalog
+from pepys.index.digest import Digest
 from pepys.index.document import GENERATION_SHIFT, Document, Place, unpacked
 from pepys.index.engines.base import FIELDS, Among, Everything, Filters, Query, Runs, Statistics, Words
 from pepys.index.engines.tantivy import TantivyEngine
@@ -31,16 +32,16 @@ class Overlay:
         rows: By generation: what comes after the rows that the catalog holds.
         inactive: By generation: entry positions that are not on the active branch.
         documents: Of those rows.
-        unread: Paths that were not read, for lack of time or because they are too large.
+        unread: Path -> coverage reason, of sources that were not read.
         failed: Path -> coverage reason.
     """
 
-    def __init__(self, unread: Iterable[str] = ()) -> None:
+    def __init__(self, unread: Mapping[str, str] | None = None) -> None:
         self.sources: dict[str, Source] = {}
         self.rows: dict[int, list[Row]] = {}
         self.inactive: dict[int, frozenset[int]] = {}
         self.documents: list[Document] = []
-        self.unread = set(unread)
+        self.unread: dict[str, str] = dict(unread or {})
         self.failed: dict[str, str] = {}
 
 
@@ -68,19 +69,21 @@ class View:
         excluded: frozenset[str],
         failed: Mapping[str, str],
         reasons: Sequence[str],
+        resolve: Callable[[Overlay, str], None],
     ) -> None:
         """See `History.look`, which makes them."""
         self.seen = seen
         self.excluded = excluded
         self.failed: Mapping[str, str] = {**failed, **overlay.failed}
-        self.unread = frozenset(overlay.unread)
+        self.unread: Mapping[str, str] = overlay.unread
         self.reasons = tuple(reasons)
         self._catalog, self._engine, self._overlay = catalog, engine, overlay
         self._garbage = garbage
         self._known_standings = known_standings
         self._committed = {source.generation: source for source in known.values()}
         self._growing = {source.generation for source in known.values() if source.appending}
-        self.sources: Mapping[str, Source] = {
+        self._resolve = resolve
+        self.sources: dict[str, Source] = {
             path: overlay.sources.get(path) or known[path]
             for path in seen.found
             if path in overlay.sources or (path in known and path not in excluded)
@@ -91,6 +94,33 @@ class View:
         """The source that a place's generation belongs to."""
         return self._by_generation[generation]
 
+    def resolved(self, source: Source) -> Source:
+        """*source* with its rows and documents in this view, whatever its tier.
+
+        A cold one is read for this view alone and stays cold (spec 1: hydration without promotion). Where it cannot be
+        read, `failed` or `unread` says so, and it stays without records.
+        """
+        if self.reads(source):
+            return source
+        self._resolve(self._overlay, source.path)
+        self.failed = {**self.failed, **self._overlay.failed}
+        found = self._overlay.sources.get(source.path)
+        if found is None:
+            return source
+        found.tier = "cold"
+        self.sources[source.path] = self._by_generation[found.generation] = found
+        return found
+
+    def reads(self, source: Source) -> bool:
+        """Whether the records of a source, hot or resolved, are in this view."""
+        return source.tier == "hot" or source.path in self._overlay.sources
+
+    def digest(self, source: Source, branches: Branches) -> Digest | None:
+        """The digest of a cold source; None if it is hot, or has none."""
+        if self._catalog is None or source.tier == "hot" or source.generation not in self._committed:
+            return None
+        return self._catalog.digest(source.generation, branches)
+
     # Rows
 
     def rows(self, source: Source) -> Iterator[Row]:
@@ -98,7 +128,7 @@ class View:
         new = self._overlay.rows.get(source.generation, [])
         inactive = self._overlay.inactive.get(source.generation)
         if self._catalog is not None and source.generation in self._committed:
-            for row in self._catalog.rows(source.generation, 0, source.entries - len(new)):
+            for row in self._catalog.rows(source.generation, 0, new[0].position if new else None):
                 yield row if inactive is None else row._replace(active=row.position not in inactive)
         for row in new:
             yield row._replace(active=inactive is None or row.position not in inactive)
