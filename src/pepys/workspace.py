@@ -20,6 +20,7 @@ from pepys.model.context import Context, Progress
 from pepys.model.source import Found
 
 if TYPE_CHECKING:
+    from pepys.config import Memory
     from types import TracebackType
 
     from pepys.model.lineage import Live

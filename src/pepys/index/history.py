@@ -327,7 +327,9 @@ class History:
             excluded=frozenset(path for path, found in seen.found.items() if self.excluded(found)),
             failed=refreshed.failed,
             reasons=refreshed.reasons,
-            resolve=lambda overlay, path: self._scan(overlay, [path], seen, {}, None, self._policy.of_whole_entries()),
+            resolve=lambda overlay, path, searchable: self._scan(
+                overlay, [path], seen, {}, None, self._policy.of_whole_entries(), documents=searchable
+            ),
         )
 
     def _overlay(
@@ -354,10 +356,12 @@ class History:
         known: Mapping[str, Source],
         catalog: Catalog | None,
         policy: Policy,
+        *,
+        documents: bool = True,
     ) -> None:
         from pepys.index.overlay import scan
 
-        scan(overlay, paths, seen, known, catalog, policy)
+        scan(overlay, paths, seen, known, catalog, policy, documents=documents)
 
     def _stores(self) -> _Stores | None:
         """The stores, opened for reading; None where there are none that can be read."""

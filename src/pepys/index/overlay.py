@@ -28,14 +28,19 @@ def scan(
     known: Mapping[str, Source],
     catalog: Catalog | None,
     policy: Policy,
+    *,
+    documents: bool = True,
 ) -> None:
     """Read the sources at *paths* into memory, in their order, as far as `SCAN_BYTES` go.
 
-    Of a source that only grew, only what is new is read.
+    Of a source that only grew, only what is new is read. Without *documents*, which are what takes the room, nothing
+    can be searched, and there is no bound.
     """
-    budget = SCAN_BYTES
+    budget = float(SCAN_BYTES if documents else "inf")
     for path in paths:
         found, previous = seen.found[path], known.get(path)
+        if previous is not None and previous.tier == "cold":
+            previous = None  # there are no rows to go on from
         growth = found.stamp.size - (previous.checkpoint if previous is not None else 0)
         if max(growth, 0) > budget:
             overlay.unread[path] = "scan_budget"
@@ -55,7 +60,7 @@ def scan(
             rows = []
             for row, document in projection:
                 rows.append(row)
-                if document is not None:
+                if document is not None and documents:
                     overlay.documents.append(document)
         except OSError:
             overlay.failed[path] = "source_unavailable"

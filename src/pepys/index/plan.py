@@ -80,12 +80,9 @@ def _judged(source: Source | None, found: Found, tier: Tier, policy: Policy) -> 
 
 def fits(source: Source, tier: Tier, policy: Policy) -> bool:
     """Whether what was kept of a source is what the policy asks for."""
+    wanted = policy.record(tier)
     return source.tier == tier and not outdated(
-        source.policy,
-        policy.record(tier),
-        lambda field: dict(source.lengths).get(field, 0),  # type: ignore[call-overload, no-any-return]
-        cut=source.cut,
-        longest=source.longest,
+        source.policy, wanted, source.lengths, cut=source.cut, longest=source.longest
     )
 
 

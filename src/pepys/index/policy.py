@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
+
+from pepys.model.entry import Field
 
 Tier = Literal["hot", "cold"]
 """hot: searched entry by entry. cold: only by the digest of its words (spec 1, "Tiers, refresh, and work budgets")."""
@@ -35,7 +37,7 @@ class Policy(NamedTuple):
         return self._replace(entry_chars=None)
 
 
-def outdated(made: str, wanted: str, lengths: Callable[[str], int], *, cut: bool, longest: int) -> bool:
+def outdated(made: str, wanted: str, lengths: Mapping[Field, int], *, cut: bool, longest: int) -> bool:
     """Whether a record made under one policy says something else than it would under another.
 
     A session without thinking need not be read again because thinking is now searchable.
@@ -54,7 +56,7 @@ def outdated(made: str, wanted: str, lengths: Callable[[str], int], *, cut: bool
         return True
     bound = now["entry"]
     return (
-        (was["thinking"] != now["thinking"] and lengths("thinking") > 0)
-        or (was["tool-output"] != now["tool-output"] and lengths("output") > 0)
+        (was["thinking"] != now["thinking"] and lengths.get("thinking", 0) > 0)
+        or (was["tool-output"] != now["tool-output"] and lengths.get("output", 0) > 0)
         or (was["entry"] != bound and (cut or (bound != "all" and longest > int(bound))))
     )

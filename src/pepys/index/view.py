@@ -69,7 +69,7 @@ class View:
         excluded: frozenset[str],
         failed: Mapping[str, str],
         reasons: Sequence[str],
-        resolve: Callable[[Overlay, str], None],
+        resolve: Callable[[Overlay, str, bool], None],
     ) -> None:
         """See `History.look`, which makes them."""
         self.seen = seen
@@ -94,15 +94,15 @@ class View:
         """The source that a place's generation belongs to."""
         return self._by_generation[generation]
 
-    def resolved(self, source: Source) -> Source:
-        """*source* with its rows and documents in this view, whatever its tier.
+    def resolved(self, source: Source, *, searchable: bool) -> Source:
+        """*source* with its rows in this view, whatever its tier, and with its documents if it is to be searched.
 
         A cold one is read for this view alone and stays cold (spec 1: hydration without promotion). Where it cannot be
         read, `failed` or `unread` says so, and it stays without records.
         """
         if self.reads(source):
             return source
-        self._resolve(self._overlay, source.path)
+        self._resolve(self._overlay, source.path, searchable)
         self.failed = {**self.failed, **self._overlay.failed}
         found = self._overlay.sources.get(source.path)
         if found is None:

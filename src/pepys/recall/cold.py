@@ -28,7 +28,7 @@ class Candidate(NamedTuple):
 class Address(NamedTuple):
     """The structural identity of one record, as a digest keeps it."""
 
-    index: int
+    rank: int  # the record's index
     id: str
     address: str | None
     role: str | None

@@ -133,7 +133,7 @@ class _Expansion:
         source = view.sources.get(found.path)
         if source is None:
             raise SourceUnavailable(f"{found.path} cannot be read, or is excluded by configuration.")
-        self._source = source
+        self._source = source = view.resolved(source, searchable=False)
         selection = scope.Selection([found], [source], explicit=True)
         standings = view.standings([source], request.branches, scope.live_branches(selection, context), own=True)
         self._standing: Standing = standings[source.generation]

@@ -200,18 +200,20 @@ def live_branches(selection: Selection, context: Context) -> dict[str, Live]:
 def coverage(view: View, selection: Selection, standings: Standings, branches: Branches, *, own: bool) -> Coverage:
     """How much of a selection can be looked at, and every reason why not all."""
     result = Coverage(eligible=len(selection.found), reasons=set(selection.reasons) | set(view.reasons))
-    result.reasons.discard("catching_up")  # only if it concerns this selection
     result.subagents_left_out = selection.subagents_left_out
     for found in selection.found:
         source = view.sources.get(found.path)
         if found.path in view.failed:
             result.reasons.add("source_unavailable")
         elif source is None or found.path in view.unread:  # not read at all, or not its newest part
-            result.reasons.add(_absence(view, found))
-        else:
+            excluded = found.path in view.excluded
+            result.reasons.add("excluded_by_configuration" if excluded else view.unread.get(found.path, "catching_up"))
+        elif _searchable(view, source, branches):
             result.indexed += 1
         if source is not None:
             reasons = set(_flaws(source, standings, branches))
+            if not view.reads(source):
+                reasons.update(source.digests.get(branches, ["max_cold_cache_bytes"]))
             result.incomplete += bool(reasons)
             result.reasons |= reasons
             if not own:
@@ -221,10 +223,9 @@ def coverage(view: View, selection: Selection, standings: Standings, branches: B
     return result
 
 
-def _absence(view: View, found: Found) -> str:
-    if found.path in view.excluded:
-        return "excluded_by_configuration"
-    return "catching_up" if "catching_up" in view.reasons else "scan_budget"
+def _searchable(view: View, source: Source, branches: Branches) -> bool:
+    """Whether there is what a search of a source needs; the digest of a cold one can be too large to be kept."""
+    return view.reads(source) or branches in source.digests
 
 
 def _flaws(source: Source, standings: Standings, branches: Branches) -> Sequence[str]:
@@ -233,4 +234,6 @@ def _flaws(source: Source, standings: Standings, branches: Branches) -> Sequence
         flaws.append("oversized_text")
     if source.cyclic and standings[source.generation].cyclic:
         flaws.append("invalid_parent_graph")
+    if source.cut:
+        flaws.append("max_entry_chars")
     return [*flaws, *source.duplicates.get(branches, ())]

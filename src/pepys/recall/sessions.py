@@ -46,7 +46,7 @@ def _row(source: Source, standing: Standing, context: Context, request: Sessions
         "cwd": source.cwd or "",
         "mtime": source.stamp.mtime_ns / 1_000_000,
         "entryCount": standing.records,
-        "tier": "hot",
+        "tier": source.tier,
         "branches": request.branches,
         "lineageFingerprint": standing.fingerprint,
         "host": source.host,

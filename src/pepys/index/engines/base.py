@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, Protocol
 
 from pepys.index.document import Document
-from pepys.index.source import Row
 from pepys.model.entry import Field
 
 FIELDS: tuple[Field, ...] = ("prose", "call", "output", "thinking", "label")
@@ -85,6 +84,15 @@ EXACT = ("role", "tool", "ref", "provider", "action", "outcome")
 """What is filtered by equality: fields of documents, rows and filters alike."""
 
 
+class Record(Protocol):
+    """What a filter looks at: documents, rows and cold addresses have it. The fields of `EXACT` are read by name."""
+
+    @property
+    def time(self) -> int | None:
+        """When it was made, ms."""
+        ...
+
+
 class Filters(NamedTuple):
     """Exact structural filters, all of which must hold."""
 
@@ -97,7 +105,7 @@ class Filters(NamedTuple):
     action: str | None = None
     outcome: str | None = None
 
-    def passes(self, record: Document | Row) -> bool:
+    def passes(self, record: Record) -> bool:
         """Whether a record passes; one without a time passes every time filter."""
         time = record.time
         return (
