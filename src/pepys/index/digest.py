@@ -30,7 +30,9 @@ class Digest(NamedTuple):
 
     head: str  # an object: what the session is
     vocabulary: str  # an array: its distinct tokens, sorted
-    addresses: str  # an array: [index, entryId, operationAddress, role, tool, timestamp, ref, provider, action, outcome]
+    addresses: (
+        str  # an array: [index, entryId, operationAddress, role, tool, timestamp, ref, provider, action, outcome]
+    )
     tail: str  # an object: coverage and size
 
     def __str__(self) -> str:
@@ -163,9 +165,7 @@ def _fitting(items: Sequence[str], room: int) -> int:
     return bisect_right(list(accumulate(_bytes(item) + 1 for item in items)), room)
 
 
-def _made(
-    head: str, words: Sequence[str], places: Sequence[str], reasons: Sequence[str], source_bytes: int
-) -> Digest:
+def _made(head: str, words: Sequence[str], places: Sequence[str], reasons: Sequence[str], source_bytes: int) -> Digest:
     """A digest that says its own size, which its numbers are part of."""
     coverage = _json({"complete": not reasons, "reasons": sorted(reasons)})
     vocabulary, addresses = f"[{','.join(words)}]", f"[{','.join(places)}]"

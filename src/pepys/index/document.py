@@ -66,6 +66,19 @@ def text(event: Event, policy: Policy) -> str:
     return normalise.text(event, thinking=policy.thinking, output=policy.output)[: policy.entry_chars]
 
 
+def field_at(event: Event, policy: Policy, offset: int) -> Field:
+    """The kind of text that stands at *offset* of `text`."""
+    begun = False
+    for passage in event.passages:
+        if (passage.field == "thinking" and not policy.thinking) or (passage.field == "output" and not policy.output):
+            continue
+        offset -= len(passage.lead) * begun + len(passage.text)
+        if offset < 0:
+            return passage.field
+        begun = begun or bool(passage.text)
+    return "label"
+
+
 def _passages(event: Event, policy: Policy) -> Iterator[tuple[Field, str]]:
     room = policy.entry_chars
     begun = False

@@ -327,6 +327,7 @@ class History:
             excluded=frozenset(path for path, found in seen.found.items() if self.excluded(found)),
             failed=refreshed.failed,
             reasons=refreshed.reasons,
+            policy=self._policy,
             resolve=lambda overlay, path, searchable: self._scan(
                 overlay, [path], seen, {}, None, self._policy.of_whole_entries(), documents=searchable
             ),

@@ -155,7 +155,9 @@ class Source:
     duplicates: Mapping[Branches, Sequence[str]] = field(default_factory=dict)  # coverage reasons, by branch mode
     lengths: dict[Field, int] = field(default_factory=dict)  # characters of text by field
     exceptions: tuple[Exceptions, ...] = ()
-    digests: Mapping[Branches, Sequence[str]] = field(default_factory=dict)  # of a cold one: what each is incomplete for
+    digests: Mapping[Branches, Sequence[str]] = field(
+        default_factory=dict
+    )  # of a cold one: what each is incomplete for
 
     @property
     def plain(self) -> bool:

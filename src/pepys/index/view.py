@@ -12,6 +12,7 @@ from pepys.index.digest import Digest
 from pepys.index.document import GENERATION_SHIFT, Document, Place, unpacked
 from pepys.index.engines.base import FIELDS, Among, Everything, Filters, Query, Runs, Statistics, Words
 from pepys.index.engines.tantivy import TantivyEngine
+from pepys.index.policy import Policy
 from pepys.index.source import Row, Source
 from pepys.index.standing import Known, Standings
 from pepys.model.entry import Field
@@ -69,6 +70,7 @@ class View:
         excluded: frozenset[str],
         failed: Mapping[str, str],
         reasons: Sequence[str],
+        policy: Policy,
         resolve: Callable[[Overlay, str, bool], None],
     ) -> None:
         """See `History.look`, which makes them."""
@@ -82,6 +84,7 @@ class View:
         self._known_standings = known_standings
         self._committed = {source.generation: source for source in known.values()}
         self._growing = {source.generation for source in known.values() if source.appending}
+        self.policy = policy
         self._resolve = resolve
         self.sources: dict[str, Source] = {
             path: overlay.sources.get(path) or known[path]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 from typing import NamedTuple
 
 from pepys.index.digest import Digest
@@ -50,9 +49,7 @@ class Matching:
             runs.update(dict.fromkeys(phrase.candidates(literal).runs))
         return Runs(tuple(runs))
 
-    def run(
-        self, records: Iterable[tuple[Place, Event, str]], digests: Iterable[tuple[Source, Digest]]
-    ) -> Matched:
+    def run(self, records: Iterable[tuple[Place, Event, str]], digests: Iterable[tuple[Source, Digest]]) -> Matched:
         """Match *records* (with their searchable texts), then the words of *digests*, as far as the limits go.
 
         Both are taken lazily. What lacks a literal that every match holds does not count against the limits.

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from pepys import normalise
 from pepys.errors import InvalidArgument, OutOfBounds, PepysError
+from pepys.index import document
+from pepys.index.digest import Digest
 from pepys.index.document import Place
-from pepys.index.engines.base import EVEN, WEIGHTS, Everything, Filters, Words
+from pepys.index.engines.base import EVEN, WEIGHTS, Everything, Filters, Runs, Words
 from pepys.index.history import History
 from pepys.index.source import Row, Source
 from pepys.index.standing import Standing
@@ -21,14 +22,15 @@ from pepys.model.context import Context
 from pepys.model.coverage import Coverage
 from pepys.model.entry import Event
 from pepys.model.query import EntryRange, ExpandRequest, RecallRequest
-from pepys.recall import bindings, envelope, evidence, phrase, scope, shown, snippet
+from pepys.recall import bindings, cold, envelope, evidence, patterns, phrase, regex, scope, shown, snippet
+from pepys.recall.cold import Candidate
 from pepys.text import folded, query_terms
 
 MAX_ITEMS = 10_000
 """Paging ends here, with `candidate_item_budget` (spec 1)."""
 
 MAX_CANDIDATES = 50_000
-"""Candidates of one phrase that are verified, with `candidate_entry_budget` beyond (spec 1)."""
+"""Entries of one search that are looked at one by one, with `candidate_entry_budget` beyond (spec 1)."""
 
 VERIFIED_AT_ONCE = 500
 
@@ -72,7 +74,7 @@ class _Matches(NamedTuple):
     """What a query found."""
 
     total: int
-    page: Sequence[tuple[float, Place]]  # from the requested offset on
+    page: Sequence[tuple[float, Place | Candidate]]  # from the requested offset on
 
 
 class _Recall:
@@ -80,24 +82,30 @@ class _Recall:
 
     def __init__(self, view: View, context: Context, request: RecallRequest, name: str) -> None:
         self._view, self._context, self._request = view, context, request
+        self._policy = view.policy
         self._selection = scope.select(view, name, context, subagents=request.subagents)
+        live = scope.live_branches(self._selection, context)
+        if name.startswith(scope.SESSION) or live:
+            # Named explicitly, or on a branch that no digest knows: its entries are wanted, whatever its tier.
+            found = [view.resolved(source, searchable=True) for source in self._selection.sources]
+            self._selection.sources[:] = found
         self._filters = _filters(request)
         # Who names a tool or an operation asks for what it says, whoever wrote it.
         self._own = request.include_own or self._filters.names_operations
         sources = self._selection.sources
-        live = scope.live_branches(self._selection, context)
-        self._standings = view.standings(sources, request.branches, live, own=self._own)
-        self._coverage = scope.coverage(view, self._selection, self._standings, request.branches, own=self._own)
-        self._only = sources[0] if self._selection.explicit and sources else None
-        self._policy = context.config.memory
+        standings = view.standings(sources, request.branches, live, own=self._own)
+        self._coverage = scope.coverage(view, self._selection, standings, request.branches, own=self._own)
+        self._read = [source for source in sources if view.reads(source)]
+        self._cold = [source for source in sources if not view.reads(source)]
+        self._standings = view.standings(self._read, request.branches, live, own=self._own)
+        self._only = self._read[0] if self._selection.explicit and self._read else None
         self._start = min(request.offset, MAX_ITEMS)
         self._end = min(request.offset + request.page_size, MAX_ITEMS)
-        if self._policy.hot_sessions != "auto":
-            self._coverage.reasons.add("hot_sessions_not_followed")
         counts = Counter(source.session for source in sources)
         self._shared = frozenset(session for session, count in counts.items() if count > 1)
         if self._shared:
             self._hide_copies()
+        self._offsets: dict[Place, int] = {}  # where a pattern matched first
 
     def page(self) -> dict[str, object]:
         request = self._request
@@ -106,9 +114,14 @@ class _Recall:
             bindings.check(self._only, standing, request.expected_source_hash, request.expected_lineage_fingerprint)
             if request.entry_range is not None:
                 self._narrow(self._only, standing, request.entry_range)
+        if self._policy.hot_sessions is not None:
+            self._keep_to_budget()
         matches = self._matches()
-        if request.offset + request.page_size > MAX_ITEMS and matches.total > MAX_ITEMS:
+        beyond = request.offset + request.page_size > MAX_ITEMS or self._policy.hot_sessions is not None
+        if beyond and matches.total > MAX_ITEMS:
             self._coverage.reasons.add("candidate_item_budget")
+            if self._policy.hot_sessions is not None:
+                matches = matches._replace(total=MAX_ITEMS)
         hits = list(self._hits(matches.page))
         return self._bounded(matches.total, hits)
 
@@ -126,10 +139,23 @@ class _Recall:
         ]
         self._standings.hide(source.generation, outside)
 
+    def _keep_to_budget(self) -> None:
+        """Find nothing beyond the 50,000th entry that passes the filters, in the order of the sessions (spec 1)."""
+        sources = self._read
+        held = sum(self._standings[source.generation].records for source in sources)
+        if held <= MAX_CANDIDATES or self._view.total(Everything(), self._filters, self._standings) <= MAX_CANDIDATES:
+            return
+        self._coverage.reasons.add("candidate_entry_budget")
+        left = MAX_CANDIDATES
+        for source in sources:
+            passing = [row for row in self._shown(source) if self._filters.passes(row)]
+            self._standings.hide(source.generation, passing[max(left, 0) :])
+            left -= len(passing)
+
     def _hide_copies(self) -> None:
         """Of identical entries in several files of one session, find the one in the newest file."""
         seen: dict[tuple[str, str], set[tuple[int | None, int]]] = {}
-        for source in self._selection.sources:
+        for source in self._read:
             if source.session not in self._shared:
                 continue
             standing = self._standings[source.generation]
@@ -148,36 +174,115 @@ class _Recall:
         text = request.query.strip()
         if not text:
             return self._browsed()
-        if request.query_mode == "phrase":
-            return self._phrased(folded(text), text)
+        match request.query_mode:
+            case "phrase":
+                return self._phrased(folded(text), text)
+            case "regex":
+                return self._patterned(text)
         terms = query_terms(text)
         if not terms:
             self._coverage.reasons.add("query_has_no_terms")
             return _Matches(0, ())
+        every = request.query_match == "all"
         words = Words(terms, request.query_match, EVEN if self._filters.structural else None)
         total, ranked = self._view.search(words, self._filters, self._standings, self._end)
-        return _Matches(total, ranked[self._start : self._end])
+        found = self._candidates(cold.literal(terms, every=every))
+        if found and every and len(terms) > 1:
+            self._coverage.reasons.add("cold_all_terms_requires_hydration")
+        return self._merged(total, ranked, found)
+
+    def _candidates(self, wanted: cold.Wanted) -> list[Candidate]:
+        return self._within_budget(cold.candidates(self._digests(), wanted, self._filters))
+
+    def _within_budget(self, found: list[Candidate]) -> list[Candidate]:
+        if found and self._filters and self._request.query.strip():
+            self._coverage.reasons.add("cold_structural_filter_requires_hydration")
+        if len(found) > MAX_ITEMS:
+            self._coverage.reasons.add("candidate_digest_budget")
+        return found[:MAX_ITEMS]
+
+    def _digests(self) -> Iterator[tuple[Source, Digest]]:
+        for source in self._cold:
+            digest = self._view.digest(source, self._request.branches)
+            if digest is not None:
+                yield source, digest
+
+    def _merged(self, total: int, ranked: Sequence[tuple[float, Place]], found: Sequence[Candidate]) -> _Matches:
+        """One stream, best first; of equal scores, entries before sessions and newer sessions first."""
+        stream: list[tuple[float, Place | Candidate]] = [*ranked, *((one.score, one) for one in found)]
+        if found:
+            stream.sort(key=lambda hit: -hit[0])
+        return _Matches(total + len(found), stream[self._start : self._end])
 
     def _phrased(self, wanted: str, text: str) -> _Matches:
         weights = EVEN if self._filters.structural else WEIGHTS
-        total, places = self._view.places(phrase.candidates(text), self._filters, self._standings, MAX_CANDIDATES)
+        runs = phrase.candidates(text)
+        scored = []
+        for place, event in self._verifiable(runs):
+            score = phrase.weight(event, self._text(event), wanted, weights)
+            if score is not None:
+                scored.append((score, place, event))
+        found = self._candidates(cold.phrase(runs.runs))
+        if found:
+            self._coverage.reasons.add("cold_phrase_requires_hydration")
+        return self._merged(len(scored), self._by_weight(scored), found)
+
+    def _patterned(self, pattern: str) -> _Matches:
+        """Records that a regular expression matches, then cold sessions with words that it matches."""
+        memory = self._context.config.memory
+        matching = patterns.Matching(
+            pattern,
+            regex.Limits(
+                memory.regex_max_pattern_bytes,
+                memory.regex_max_haystack_terms,
+                memory.regex_max_haystack_bytes,
+                memory.regex_timeout_ms,
+            ),
+        )
+        events = self._verifiable(matching.candidates(), in_order=True) if matching.error is None else ()
+        digests = self._digests() if matching.error is None else ()
+        result = matching.run(((place, event, self._text(event)) for place, event in events), digests)
+        self._coverage.reasons |= result.reasons
+        self._coverage.error = result.error
+        weights = EVEN if self._filters.structural else WEIGHTS
+        scored = []
+        for place, event, offset in result.records:
+            self._offsets[place] = offset
+            scored.append((weights[document.field_at(event, self._policy, offset)], place, event))
+        found = []
+        for source, digest, terms in result.digests:
+            structural = cold.passing(digest, self._filters)
+            if structural is not None:
+                found.append(Candidate(source, digest, float(terms), terms, structural))
+        if self._cold and result.error is None and not matching.within_words:
+            self._coverage.reasons.add("cold_regex_requires_hydration")
+        return self._merged(len(scored), self._by_weight(scored), self._within_budget(found))
+
+    def _verifiable(self, runs: Runs, *, in_order: bool = False) -> Iterator[tuple[Place, Event]]:
+        """The events of records that may hold what is sought, lazily; of the newest session first if asked."""
+        total, places = self._view.places(runs, self._filters, self._standings, MAX_CANDIDATES)
         if total > MAX_CANDIDATES:
             self._coverage.reasons.add("candidate_entry_budget")
-        scored = []
+        if in_order:
+            rank = {source.generation: at for at, source in enumerate(self._selection.sources)}
+            places.sort(key=lambda place: (rank[place.generation], place))
         for start in range(0, len(places), VERIFIED_AT_ONCE):
-            some = places[start : start + VERIFIED_AT_ONCE]
-            for place, _, _, event in self._events(some):
+            for place, _, _, event in self._events(places[start : start + VERIFIED_AT_ONCE]):
                 if isinstance(event, str):
                     self._coverage.reasons.add(event)
                 else:
-                    score = phrase.weight(event, self._text(event), wanted, weights)
-                    if score is not None:
-                        scored.append((score, event.entry.time or 0, place))
-        scored.sort(key=lambda hit: (-hit[0], -hit[1], self._view.source(hit[2].generation).session, hit[2]))
-        return _Matches(len(scored), [(score, place) for score, _, place in scored[self._start : self._end]])
+                    yield place, event
+
+    def _by_weight(self, scored: Iterable[tuple[float, Place, Event]]) -> list[tuple[float, Place]]:
+        """Best first; ties newest first, then by session and append position."""
+        ordered = sorted(
+            ((score, event.entry.time or 0, place) for score, place, event in scored),
+            key=lambda hit: (-hit[0], -hit[1], self._view.source(hit[2].generation).session, hit[2]),
+        )
+        return [(score, place) for score, _, place in ordered]
 
     def _browsed(self) -> _Matches:
-        """Newest session first, each from its beginning."""
+        """Newest session first, each from its beginning; what is cold is older than what is hot."""
         score = 1.0 if self._filters.structural else 0.0
         if self._filters:
             listed = self._filtered_places()
@@ -185,7 +290,19 @@ class _Recall:
             sizes = {generation: self._size(generation) for generation in self._standings.sources}
             listed = (sum(sizes.values()), self._in_order(sizes, self._start))
         total, places = listed
-        return _Matches(total, [(score, place) for place in islice(places, self._end - self._start)])
+        sessions = (
+            Candidate(source, digest, score, 0, structural)
+            for source, digest in self._digests()
+            if (structural := cold.passing(digest, self._filters)) is not None
+        )
+        found = self._within_budget(list(sessions))
+        page: list[tuple[float, Place | Candidate]] = [(score, place) for place in islice(places, self._wanted)]
+        page += [(score, one) for one in found[max(self._start - total, 0) :]]
+        return _Matches(total + len(found), page[: self._wanted])
+
+    @property
+    def _wanted(self) -> int:
+        return self._end - self._start
 
     def _size(self, generation: int) -> int:
         """Records of one source that browsing shows."""
@@ -198,7 +315,7 @@ class _Recall:
         return filter(self._standings[source.generation].shows, self._view.rows(source))
 
     def _in_order(self, sizes: Mapping[int, int], offset: int) -> Iterator[Place]:
-        for source in self._selection.sources:
+        for source in self._read:
             if offset >= sizes[source.generation]:
                 offset -= sizes[source.generation]
                 continue
@@ -216,7 +333,7 @@ class _Recall:
         return exact, islice(self._filtered_rows(), self._start, None)
 
     def _filtered_rows(self) -> Iterator[Place]:
-        for source in self._selection.sources:
+        for source in self._read:
             for row in self._shown(source):
                 if self._filters.passes(row):
                     yield Place(source.generation, row.position, row.child)
@@ -234,29 +351,64 @@ class _Recall:
             yield place, source, row, event
 
     def _text(self, event: Event) -> str:
-        return normalise.text(event, thinking=self._policy.index_thinking, output=self._policy.index_tool_output)
+        return document.text(event, self._policy)
 
-    def _hits(self, page: Sequence[tuple[float, Place]]) -> Iterator[dict[str, object]]:
-        scores = {place: score for score, place in page}
-        for place, source, row, event in self._events([place for _, place in page]):
+    def _hits(self, page: Sequence[tuple[float, Place | Candidate]]) -> Iterator[dict[str, object]]:
+        entries = iter(self._events([place for _, place in page if isinstance(place, Place)]))
+        for score, found in page:
+            if isinstance(found, Candidate):
+                yield self._session(found)
+                continue
+            following = next(entries, None)
+            if following is None:
+                continue
+            place, source, row, event = following
             part, truncated, masks = "", False, 0
             if isinstance(event, str):
                 self._coverage.reasons.add(event)
             else:
-                text = self._text(event)
-                start, end = snippet.window(len(text), self._anchor(text), self._request.snippet_chars)
-                whole = shown.text(text, self._context)
-                part, truncated = snippet.cut(whole.text, start, end), end - start < len(text)
+                text, entire = self._text(event), document.text(event, self._policy.of_whole_entries())
+                start, end = snippet.window(len(text), self._anchor(place, text), self._request.snippet_chars)
+                whole = shown.text(entire, self._context)
+                part, truncated = snippet.cut(whole.text[: len(text)], start, end), end - start < len(entire)
                 masks = whole.masks(start, end)
-            yield self._hit(source, row, scores[place], part, truncated, masks)
+            yield self._hit(source, row, score, part, truncated, masks)
 
-    def _anchor(self, text: str) -> int:
+    def _anchor(self, place: Place, text: str) -> int:
         query = self._request.query.strip()
         if not query or len(text) <= self._request.snippet_chars:
             return 0
-        if self._request.query_mode == "phrase":
-            return snippet.phrase_anchor(text, query)
+        match self._request.query_mode:
+            case "phrase":
+                return snippet.phrase_anchor(text, query)
+            case "regex":
+                return self._offsets[place]
         return snippet.term_anchor(text, query_terms(query))
+
+    def _session(self, found: Candidate) -> dict[str, object]:
+        """A cold session (spec 1, "Compact results"): evidence of the session only, and a call that resolves it."""
+        source, request = found.source, self._request
+        standing = self._view.standings([source], request.branches, {}, own=True)[source.generation]
+        resolving = replace(
+            request,
+            scope=scope.SESSION + source.path,
+            offset=0,
+            entry_range=None,
+            expected_source_hash=source.sha256,
+            expected_lineage_fingerprint=standing.fingerprint,
+        )
+        return {
+            "kind": "session",
+            "sessionId": envelope.short(source.session),
+            "tier": "cold",
+            "cwd": envelope.short(source.cwd or ""),
+            "lastTimestamp": cold.last_time(found.digest),
+            "score": round(found.score, 6),
+            "matchedTerms": found.terms,
+            "matchedStructuralEntries": found.structural,
+            **({"name": envelope.short(source.name)} if source.name else {}),
+            "follow": envelope.call("memory.recall", resolving),
+        }
 
     def _hit(self, source: Source, row: Row, score: float, part: str, truncated: bool, masks: int) -> dict[str, object]:
         standing = self._standings[source.generation]
@@ -273,7 +425,7 @@ class _Recall:
         hit: dict[str, object] = {
             "kind": "entry",
             "sessionId": envelope.short(source.session),
-            "tier": "hot",
+            "tier": source.tier,
             "index": index,
             "entryId": envelope.short(row.id),
             "parentId": envelope.short(row.parent),

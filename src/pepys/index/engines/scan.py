@@ -92,11 +92,7 @@ class Scan:
         needed = len(words.terms) if words.match == "all" else 1
         for document, counts, lengths in counted:
             found = {term for _, term in counts}
-            if (
-                len(found) >= max(needed, 1)
-                and among.holds(document.place.generation)
-                and filters.passes(document)
-            ):
+            if len(found) >= max(needed, 1) and among.holds(document.place.generation) and filters.passes(document):
                 score = sum(
                     weights[field] * _bm25(statistics, field, term, count, lengths[field])
                     for (field, term), count in counts.items()
