@@ -173,14 +173,20 @@ def keywords(args: argparse.Namespace, env: Mapping[str, str]) -> dict[str, Any]
 
 
 @contextmanager
-def opened(args: argparse.Namespace, out: Output) -> Iterator[Workspace]:
-    """The workspace that the options describe; indexing is waited for, with its progress on a terminal."""
+def opened(args: argparse.Namespace, out: Output, *, shows: bool = False) -> Iterator[Workspace]:
+    """The workspace that the options describe; indexing is waited for, with its progress on a terminal.
+
+    Args:
+        shows: Whether the command shows people what it is answered, and does not hand it on to programs as it is.
+    """
     from pepys import workspace
     from pepys.cli.progress import shown
 
     with (
         shown(out) as progress,
-        workspace.open(**keywords(args, os.environ), env=os.environ, progress=progress) as opened_workspace,
+        workspace.open(
+            **keywords(args, os.environ), env=os.environ, shown=shows, progress=progress
+        ) as opened_workspace,
     ):
         yield opened_workspace
 

@@ -117,7 +117,7 @@ def _own_history(args: argparse.Namespace, out: Output, index: Path) -> None:
     _title(out, "And your own sessions?")
     keywords = {**options.keywords(args, os.environ), "index_dir": index}
     try:
-        with workspace.open(**keywords, env=os.environ, patience_s=OWN_HISTORY_S) as own:
+        with workspace.open(**keywords, env=os.environ, shown=True, patience_s=OWN_HISTORY_S) as own:
             for scope in ("project", "global"):
                 request: dict[str, object] = {"scope": scope, "pageSize": 3, "snippetChars": 160}
                 page = own.call("memory.recall", request)

@@ -32,14 +32,16 @@ def run(args: argparse.Namespace, out: Output) -> int:
     from pepys.cli import render
 
     request = arguments(args)
-    with options.opened(args, out) as workspace:
+    with options.opened(args, out, shows=True) as workspace:
         page: Mapping[str, Any] = workspace.call("memory.expand", request)
         if out.as_json:
             out.json(page)
             return page_status(page)
         # Whoever names a limit wants one page; everybody else wants the text.
         one_page = args.max_chars is not None
+        masks = 0
         for number, entry in enumerate(_entries(page, None if one_page else workspace)):
+            masks += entry.get("redacted", 0)
             if number:
                 out.line()
             for line in render.entry_lines(entry):
@@ -48,6 +50,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.line(f"{page['entryCount']} records; choose with --index N, --entry ID or --range A:B")
     elif one_page and page["next"] is not None:
         out.note("There is more; --json prints the call that continues.")
+    for line in render.redacted_lines(masks):
+        out.note(*line)
     return 0
 
 

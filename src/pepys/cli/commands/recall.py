@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, out: Output) -> int:
     """Search and print the hits; the exit status of the page's own error, if it has one."""
     request = arguments(args)
-    with options.opened(args, out) as workspace:
+    with options.opened(args, out, shows=True) as workspace:
         page = workspace.call("memory.recall", request)
     return show_page(page, request, out, options.given(args))
 
@@ -109,7 +109,7 @@ def _conclude(page: Mapping[str, Any], request: Mapping[str, object], out: Outpu
     elif page.get("next"):
         out.note()
         out.note(Span(f"{offset + 1} to {offset + shown} of {total} hits; more with --offset {offset + shown}", "dim"))
-    for line in render.coverage_lines(page["coverage"]):
+    for line in (*render.redacted_lines(page.get("redacted", 0)), *render.coverage_lines(page["coverage"])):
         out.note(*line)
 
 

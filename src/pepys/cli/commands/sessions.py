@@ -22,7 +22,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     from pepys.cli.exits import error_of, page_status
 
     given = {"scope": args.scope, "branches": args.branches, "limit": args.limit, "subagents": args.subagents or None}
-    with options.opened(args, out) as workspace:
+    with options.opened(args, out, shows=True) as workspace:
         page = workspace.call("memory.sessions", {name: value for name, value in given.items() if value is not None})
     if out.as_json:
         out.json(page)
@@ -36,6 +36,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.note("No sessions.")
         for line in render.no_sessions_lines(args.scope, coverage):
             out.note(*line)
-    for line in render.coverage_lines(coverage):
+    for line in (*render.redacted_lines(page.get("redacted", 0)), *render.coverage_lines(coverage)):
         out.note(*line)
     return 0
