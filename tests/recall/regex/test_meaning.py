@@ -16,6 +16,7 @@ from pepys.recall.regex.case import cased, closed, equal
 from pepys.recall.regex.parse import SPACE, WORD, InvalidRegex, parse
 from pepys.recall.regex.ranges import ALL, complement, holds, union
 from pepys.recall.regex.translate import translate
+from pepys.recall.regex.tree import Property
 from tests.recall.regex.examples import EXAMPLES, ONLY_JAVASCRIPT, REFUSED
 from tests.recall.regex.patterns import patterns, texts
 
@@ -146,7 +147,7 @@ def test_the_package_ignores_case_in_ascii_as_javascript_does_but_for_the_letter
 def test_the_package_knows_every_property(name: str) -> None:
     term = properties.named(name)
 
-    assert isinstance(term, properties.Property)
+    assert isinstance(term, Property)
     regex.compile(rf"\p{{{term.name}}}", regex.VERSION0)
 
 
