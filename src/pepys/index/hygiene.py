@@ -1,10 +1,11 @@
-"""What has no business in the index directory is removed (spec 1, "Cache V6" and "Tiers, refresh, and work budgets")."""
+"""What has no business in the index directory is removed (spec 1, "Cache V6", "Tiers, refresh, and work budgets")."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shutil
+from pathlib import Path
 
 _OURS = frozenset(
     ("lock", "text", "catalog.sqlite", "catalog.sqlite-wal", "catalog.sqlite-shm", "catalog.sqlite-journal")
@@ -31,7 +32,7 @@ def sweep(directory: str, names: list[str]) -> None:
     for name in names:
         path = os.path.join(directory, name)
         with contextlib.suppress(OSError):
-            if os.path.isdir(path) and not os.path.islink(path):
+            if os.path.isdir(path) and not Path(path).is_symlink():
                 shutil.rmtree(path)
             else:
                 os.remove(path)

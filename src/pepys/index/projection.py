@@ -165,7 +165,7 @@ def checkpoint(source: Source | None, found: Found) -> Checkpoint | None:
 
 
 def concluded(source: Source, rows: Sequence[Row]) -> list[Row]:
-    """All *rows* of a projected source as they stand on its branch, which is noted in the source with what they count."""
+    """All *rows* of a projected source as they stand on its branch; the source notes it, and what they count."""
     nodes = [Node(row.position, row.id, row.parent) for row in rows if not row.child]
     active = settle(source, nodes)
     placed = on_branch(rows, frozenset(node.position for node in nodes) - active.positions)

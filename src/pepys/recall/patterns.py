@@ -1,4 +1,4 @@
-"""Regular expressions over records and digests: one haystack, within its limits (spec 1, "Bounded regular expressions").
+"""Regular expressions over records and digests: one haystack within its limits (spec 1, "Bounded regular expressions").
 
 A record's haystack is its searchable text, a cold session's are the single words of its vocabulary.
 """

@@ -116,7 +116,7 @@ class Filters(NamedTuple):
 
     @property
     def structural(self) -> bool:
-        """Whether operations are asked for, so that provenance weights do not apply (spec 1, "Exact lexical queries")."""
+        """Whether operations are asked for; then no provenance weighs (spec 1, "Exact lexical queries")."""
         return self.names_operations or self.outcome is not None
 
     @property
@@ -152,8 +152,8 @@ class Statistics(NamedTuple):
     """What BM25 needs to know of a corpus."""
 
     documents: int
-    mean_tokens: Mapping[Field, float]  # tokens in a field over the number of all documents
-    frequency: Mapping[tuple[Field, str], int]  # documents that hold a term in a field
+    mean_tokens: Mapping[str, float]  # by field: tokens in a field over the number of all documents
+    frequency: Mapping[tuple[str, str], int]  # documents that hold a term in a field
 
 
 class EngineBroken(Exception):
