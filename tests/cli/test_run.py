@@ -37,13 +37,13 @@ def test_a_program_may_come_on_stdin(pepys: Pepys, shop: tuple[str, ...]) -> Non
 
 
 def test_an_error_has_its_line_and_a_status_of_its_own(pepys: Pepys, home: Path) -> None:
-    (home / "wrong.py").write_text("print('so far')\nx = 1\nraise ValueError(x)")
+    (home / "wrong.py").write_text("print('so far')\nx = 1\nraise ValueError('no')")
 
     found = pepys("run", str(home / "wrong.py"))
 
     assert (found.status, found.stdout) == (7, "")
     assert found.stderr.startswith("so far\nTraceback (most recent call last):\n")
-    assert found.stderr.endswith("pepys: ValueError: 1 (wrong.py, line 3)\n")
+    assert found.stderr.endswith("pepys: ValueError: no (wrong.py, line 3)\n")
 
 
 def test_an_error_is_json_where_json_is_asked_for(pepys: Pepys, home: Path) -> None:

@@ -24,7 +24,8 @@ def run(parts: Parts, request: RunRequest) -> dict[str, object]:
         from pepys.guest import program
     except ImportError as error:
         raise GuestUnavailable(f"Guest programs need the package pydantic-monty: {error}") from error
-    inside = parts._replace(guest=True)
+    # A program computes with what it reads, so that it gets the text itself, whoever sees its value.
+    inside = parts._replace(guest=True, context=parts.context._replace(shown=False))
     visible = actions.visible(inside)
     modules: dict[str, list[str]] = {}
     for action in visible.values():

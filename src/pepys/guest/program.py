@@ -243,14 +243,18 @@ def _stopped(limit: str, message: str, hint: str = "") -> ProgramStopped:
     return ProgramStopped(message, hint=hint, details={"limit": limit})
 
 
+_HINTS = {
+    # part of a message: the next step
+    "'coroutine' object": "memory.walk must be awaited: `await memory.walk(...)`.",
+    "'dict' object can't be awaited": "Among several tasks, as in asyncio.gather, calls are written without await.",
+    "exceptions can only be called with": 'Exceptions take one text: `raise ValueError("...")`.',
+    "No module named": "There are json, re, math, datetime, collections, itertools, functools and a few more.",
+    "does not yet support": "Programs have no yield, del, inheritance or properties, and no files.",
+}
+
+
 def _hint(message: str) -> str:
-    if "'coroutine' object" in message:
-        return "memory.walk must be awaited: `await memory.walk(...)`."
-    if "'dict' object can't be awaited" in message:
-        return "Among several tasks, as in asyncio.gather, calls are written without await."
-    if message.startswith(("NotImplementedError", "ModuleNotFoundError")):
-        return "Programs are written in a part of Python; see docs/how-to/guest-programs.md."
-    return ""
+    return next((hint for part, hint in _HINTS.items() if part in message), "")
 
 
 def _kill(worker: int | None) -> None:
