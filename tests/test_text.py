@@ -118,5 +118,6 @@ def test_cjk_characters_stand_alone() -> None:
 
 def test_latin_marks_do_not_count_but_others_do() -> None:
     assert plain("CAFÉ İstanbul") == "cafe istanbul"
+    assert plain("İ\u0301x") == "i\u0301x"  # there is no such letter: tokens end before the mark
     assert plain("が") != plain("か")
     assert plain("й") != plain("и")

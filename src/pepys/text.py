@@ -92,8 +92,8 @@ def plain(text: str) -> str:
     """The form in which event search compares text (spec 3): `folded`, and Latin letters without their marks."""
     if text.isascii():
         return text.lower()
-    # Of all letters, only this one becomes two in lower case.
-    return _MARKED.sub(_unmarked, folded(canonical(text).replace("\u0130", "I")))
+    # Of all letters, only the first one here becomes two in lower case.
+    return _MARKED.sub(_unmarked, canonical(text).replace("\u0130", "I").lower().replace("\u03c2", "\u03c3"))
 
 
 def _unmarked(match: re.Match[str]) -> str:

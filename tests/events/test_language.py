@@ -92,6 +92,8 @@ def test_words_are_whole_and_phrases_are_adjacent(query: str, text: str) -> None
         ("데이터베이스", "데이터베이스를 지운다", True),
         ("데이터베이스", "데이터 베이스", False),
         ('"東京 都"', "東京都", True),
+        ('"東京 都"', "東京、都", True),
+        ('"東京 都"', "東 京都", False),
         ("ガ", "ｶﾞ", True),
         ("𠮷野", "𠮷野家", True),
         ("한", "\u1112\u1161\u11ab", True),
