@@ -410,14 +410,3 @@ def test_sessions_lists_a_scope_newest_first(diary: Diary) -> None:
         row["entryCount"] for row in diary.call("memory.sessions", {"branches": "all", "scope": "global"})["sessions"]
     ] == [2, 2]
     assert len(diary.call("memory.sessions", {"scope": "global", "limit": 1})["sessions"]) == 1
-
-
-def test_a_count_of_hot_sessions_is_accepted_and_said_not_to_be_followed(diary: Diary) -> None:
-    for name in ("s1", "s2"):
-        diary.session(name, user("a", None, "word"))
-
-    page = diary.recall("word", config_overrides={"memory": {"hotSessions": 1}})
-
-    assert page["total"] == 2
-    assert page["coverage"]["reasons"] == ["hot_sessions_not_followed"]
-    assert page["coverage"]["complete"]
