@@ -211,7 +211,7 @@ def coverage(view: View, selection: Selection, standings: Standings, branches: B
         elif _searchable(view, source, branches):
             result.indexed += 1
         if source is not None:
-            reasons = set(_flaws(source, standings, branches))
+            reasons = set(flaws(source, standings, branches))
             if not view.reads(source):
                 reasons.update(source.digests.get(branches, ["max_cold_cache_bytes"]))
             result.incomplete += bool(reasons)
@@ -228,7 +228,8 @@ def _searchable(view: View, source: Source, branches: Branches) -> bool:
     return view.reads(source) or branches in source.digests
 
 
-def _flaws(source: Source, standings: Standings, branches: Branches) -> Sequence[str]:
+def flaws(source: Source, standings: Standings, branches: Branches) -> Sequence[str]:
+    """The coverage reasons that a source gives: what of it cannot be found."""
     flaws = [code if code in REASONS else "damaged_source" for code in source.diagnostics if DIAGNOSTICS[code][0]]
     if source.oversized:
         flaws.append("oversized_text")

@@ -32,6 +32,9 @@ MAX_ITEMS = 10_000
 MAX_CANDIDATES = 50_000
 """Entries of one search that are looked at one by one, with `candidate_entry_budget` beyond (spec 1)."""
 
+MAX_DIGESTS = 10_000
+"""Cold sessions that are candidates of one search, with `candidate_digest_budget` beyond (spec 1)."""
+
 VERIFIED_AT_ONCE = 500
 
 FARTHEST_MS = 1 << 62
@@ -197,9 +200,9 @@ class _Recall:
     def _within_budget(self, found: list[Candidate]) -> list[Candidate]:
         if found and self._filters and self._request.query.strip():
             self._coverage.reasons.add("cold_structural_filter_requires_hydration")
-        if len(found) > MAX_ITEMS:
+        if len(found) > MAX_DIGESTS:
             self._coverage.reasons.add("candidate_digest_budget")
-        return found[:MAX_ITEMS]
+        return found[:MAX_DIGESTS]
 
     def _digests(self) -> Iterator[tuple[Source, Digest]]:
         for source in self._cold:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pepys.cli import options
@@ -18,15 +19,20 @@ if TYPE_CHECKING:
 
 WATCH_INTERVAL_S = 2.0
 
+WORDS_SHOWN = 8
+"""Of a list; --json has all of them."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add what can be done with the index."""
     parser.add_argument(
         "what",
         nargs="?",
-        choices=["status", "delete"],
-        help="show its state, or delete it; nothing: bring it up to date",
+        choices=["status", "show", "delete"],
+        help="its state, what it keeps of one session, or delete it; nothing: bring it up to date",
     )
+    parser.add_argument("session", nargs="?", metavar="SESSION", help="of `show`: session id, or path of its file")
+    options.add_branches(parser)
     parser.add_argument("--rebuild", action="store_true", help="read every session again")
     parser.add_argument("--watch", action="store_true", help="go on until interrupted, looking every two seconds")
 
@@ -35,6 +41,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Do it, and say what was done."""
     if args.what and (args.rebuild or args.watch):
         raise InvalidArgument(f"`pepys index {args.what}` takes neither --rebuild nor --watch.")
+    if (args.session is not None) != (args.what == "show") or (args.branches and args.what != "show"):
+        raise InvalidArgument("`pepys index show SESSION` takes a session and branches, nothing else does.")
     with options.opened(args, out) as workspace:
         history = workspace.history
         if args.what == "status":
@@ -43,6 +51,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
                 out.json(status.as_json())
             else:
                 _describe(status, out)
+        elif args.what == "show":
+            from pepys.recall.records import record
+
+            kept = record(history, workspace.context, args.session, args.branches or "active")
+            out.json(kept) if out.as_json else _list(kept, out)
         elif args.what == "delete":
             deleted = history.delete()
             if out.as_json:
@@ -77,6 +90,16 @@ def _describe(status: Status, out: Output) -> None:
     for code, count in sorted(status.diagnostics.items()):
         meaning = DIAGNOSTICS[code][1] if code in DIAGNOSTICS else code
         out.line(Span("note       ", "yellow"), f"{meaning} ({code}, {count} times)")
+
+
+def _list(kept: Mapping[str, object], out: Output) -> None:
+    for name, value in kept.items():
+        if isinstance(value, list):
+            few = ", ".join(map(str, value[:WORDS_SHOWN]))
+            value = f"{len(value)}" + (f": {few}" if few else "") + (", …" if len(value) > WORDS_SHOWN else "")
+        elif isinstance(value, dict):
+            value = ", ".join(f"{key} {item}" for key, item in value.items())
+        out.line(Span(f"{name:<19} ", "bold"), str(value))
 
 
 def _show(refreshed: Refreshed, out: Output, *, stream: bool) -> None:
