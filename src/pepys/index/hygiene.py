@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from pathlib import Path
 
 _OURS = frozenset(
@@ -29,6 +28,8 @@ def strays(directory: str, most: int) -> tuple[list[str], bool]:
 
 def sweep(directory: str, names: list[str]) -> None:
     """Remove *names*, best effort; what a link points at is not ours. Only for the holder of the index lock."""
+    import shutil
+
     for name in names:
         path = os.path.join(directory, name)
         with contextlib.suppress(OSError):

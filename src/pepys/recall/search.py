@@ -22,7 +22,7 @@ from pepys.model.context import Context
 from pepys.model.coverage import Coverage
 from pepys.model.entry import Event
 from pepys.model.query import EntryRange, ExpandRequest, RecallRequest
-from pepys.recall import bindings, cold, envelope, evidence, patterns, phrase, regex, scope, shown, snippet
+from pepys.recall import bindings, cold, envelope, evidence, phrase, scope, shown, snippet
 from pepys.recall.cold import Candidate
 from pepys.text import folded, query_terms
 
@@ -232,6 +232,8 @@ class _Recall:
 
     def _patterned(self, pattern: str) -> _Matches:
         """Records that a regular expression matches, then cold sessions with words that it matches."""
+        from pepys.recall import patterns, regex
+
         memory = self._context.config.memory
         matching = patterns.Matching(
             pattern,
