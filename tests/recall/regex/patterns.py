@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 CHARS = [
     *"abikKsSſ\u212aIİıßẞ1_-é \n\r",
-    *"\u2028\u0085\ufeff\xa0\x1c\u0301\u0345µμΜισςΣ中か\u3099가\u11a8😀Ⓜⓜ𝐀ﬁ<>=\u0338",
+    *"\u2028\u0085\ufeff\xa0\x1c\u0301\u0345µμΜισςΣотᲂ中か\u3099가\u11a8😀Ⓜⓜ𝐀ﬁ<>=\u0338",
 ]
 ATOMS = [
     *(char for char in CHARS if char not in "-"),

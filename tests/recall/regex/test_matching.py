@@ -107,6 +107,10 @@ def test_collection_ends_at_the_first_item_that_does_not_fit() -> None:
     assert len(list(items)) == 2
 
 
+def test_as_many_bytes_as_allowed_are_complete() -> None:
+    assert match("x", ["éx", "x"], LIMITS._replace(item_bytes=4)) == ({0: 1, 1: 0}, frozenset(), None)
+
+
 def test_a_first_item_that_does_not_fit_leaves_nothing_to_match(workers: list[subprocess.Popen[bytes]]) -> None:
     result = match("x", ["xx"], LIMITS._replace(item_bytes=1))
 
