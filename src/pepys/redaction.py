@@ -172,7 +172,7 @@ def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-# Compiled when a text first holds an anchor: most texts hold none, and thirty patterns take longer than a search.
+# Compiled when a text first holds an anchor: most hold few.
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)
