@@ -5,7 +5,7 @@ Every field is taken as it is found: a host's next version, or another program, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -38,6 +38,10 @@ def string(value: object) -> str | None:
 def mapping(value: object) -> Mapping[str, Any]:
     """*value* if it is an object; an empty one otherwise."""
     return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
 
 
 def entry(record: Record, **fields: Any) -> Entry:
@@ -177,7 +181,9 @@ def shared(record: Record) -> Entry | None:
         case "message":
             return message(record)
         case "compaction":
-            return summary(record, "compaction", value, string(value.get("firstKeptEntryId")))
+            made = summary(record, "compaction", value, string(value.get("firstKeptEntryId")))
+            named = [value.get("compactedUpToId"), *_list(value.get("retainedIds"))]
+            return made._replace(also=tuple(id_ for id_ in named if isinstance(id_, str) and id_))
         case "branch_summary":
             return summary(record, "branchSummary", value, string(value.get("fromId")))
         case "custom_message":

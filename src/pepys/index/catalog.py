@@ -16,7 +16,7 @@ from pepys.model.entry import FACT, Field
 from pepys.model.lineage import Branches, Node
 from pepys.model.source import Stamp
 
-SCHEMA = 3
+SCHEMA = 4
 
 _BUSY_MS = 10_000
 
@@ -41,6 +41,7 @@ CREATE TABLE entries (
     start INTEGER NOT NULL, stop INTEGER NOT NULL, id TEXT NOT NULL, parent TEXT, type TEXT NOT NULL,
     role TEXT, tool TEXT, time INTEGER, error INTEGER NOT NULL, active INTEGER NOT NULL, own INTEGER NOT NULL,
     crc INTEGER NOT NULL, ref TEXT, provider TEXT, action TEXT, outcome TEXT, address TEXT, repeated INTEGER NOT NULL,
+    target TEXT,
     PRIMARY KEY (generation, position, child)
 ) WITHOUT ROWID;
 CREATE INDEX exceptional ON entries (generation, position, child) WHERE active = 0 OR own = 1 OR repeated > 0;
@@ -48,6 +49,11 @@ CREATE TABLE digests (
     generation INTEGER NOT NULL, branches TEXT NOT NULL, head TEXT NOT NULL, vocabulary TEXT NOT NULL,
     addresses TEXT NOT NULL, tail TEXT NOT NULL, UNIQUE (generation, branches)
 );
+-- What entries name beside their parents: see `links`.
+CREATE TABLE links (
+    generation INTEGER NOT NULL, key INTEGER NOT NULL, position INTEGER NOT NULL,
+    PRIMARY KEY (generation, key, position)
+) WITHOUT ROWID;
 -- Generations that the text index may hold and nobody may find: unfinished or replaced readings.
 CREATE TABLE garbage (generation INTEGER PRIMARY KEY);
 """
@@ -60,7 +66,7 @@ _SOURCE_COLUMNS = (
 )
 _ROW_COLUMNS = (
     "position, child, record, start, stop, id, parent, type, role, tool, time, error, active, own, crc,"
-    " ref, provider, action, outcome, address, repeated"
+    " ref, provider, action, outcome, address, repeated, target"
 )
 _EXCEPTIONAL = "(active = 0 OR own = 1 OR repeated > 0)"
 
@@ -152,6 +158,13 @@ class Catalog:
         ).fetchone()
         return None if found is None else _row(found)
 
+    def linked(self, generations: Iterable[int], key: int) -> Iterator[tuple[int, int]]:
+        """The (generation, position) of every entry with this link, in the order of *generations*, then the source's."""
+        statement = "SELECT position FROM links WHERE generation = ? AND key = ? ORDER BY position"
+        for generation in generations:
+            for (position,) in self._db.execute(statement, (generation, key)):
+                yield generation, position
+
     def nodes(self, generation: int) -> list[Node]:
         """The tree of a reading, in append order."""
         return list(
@@ -227,7 +240,7 @@ class Catalog:
     def discard(self, generation: int) -> None:
         """Make a generation garbage and forget its rows."""
         self._db.execute("INSERT OR IGNORE INTO garbage VALUES (?)", (generation,))
-        for table in ("entries", "digests"):
+        for table in ("entries", "digests", "links"):
             self._db.execute(f"DELETE FROM {table} WHERE generation = ?", (generation,))  # noqa: S608
 
     def drop(self, path: str) -> None:
@@ -245,12 +258,16 @@ class Catalog:
         """Keep the digest of a reading."""
         self._db.execute("INSERT INTO digests VALUES (?, ?, ?, ?, ?, ?)", (generation, branches, *digest))
 
-    def add_rows(self, generation: int, rows: Iterable[Row]) -> None:
-        """Append rows to a reading."""
-        marks = ",".join("?" * (len(Row._fields) + 1))
+    def add_rows(self, generation: int, rows: Sequence[Row]) -> None:
+        """Append rows to a reading, with their links."""
+        marks = ",".join("?" * len(Row._fields))
         self._db.executemany(
             f"INSERT INTO entries VALUES ({marks})",  # noqa: S608
-            ((generation, *row) for row in rows),
+            ((generation, *row[:-1]) for row in rows),
+        )
+        self._db.executemany(
+            "INSERT OR IGNORE INTO links VALUES (?, ?, ?)",
+            ((generation, key, row.position) for row in rows for key in row.links),
         )
 
     def set_active(self, generation: int, active: Iterable[int], inactive: Iterable[int]) -> None:
@@ -318,7 +335,7 @@ def _quoted(path: str) -> str:
 
 
 def _row(columns: Sequence[Any]) -> Row:
-    return Row._make(columns)
+    return Row(*columns)
 
 
 _TEXTS = 5

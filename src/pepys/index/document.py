@@ -39,8 +39,18 @@ def unpacked(number: int) -> Place:
     )
 
 
+ASIDE = "aside"
+"""The trait of a document that is no record: only event search finds it."""
+
+CHILD = "child"
+"""The trait of a record that was typed out of an entry: event search knows entries only."""
+
+ERROR = "error"
+"""The trait of an event that reports an error somewhere."""
+
+
 class Document(NamedTuple):
-    """One record as the engines see it."""
+    """One record, or another event with text, as the engines see it."""
 
     place: Place
     role: str | None
@@ -52,13 +62,29 @@ class Document(NamedTuple):
     action: str | None = None
     outcome: str | None = None
     files: tuple[str, ...] = ()  # touched; not searched
+    traits: tuple[str, ...] = ()  # `ASIDE`, `CHILD`, `ERROR`, and the type of an entry that is no message
 
 
 def document(place: Place, event: Event, policy: Policy) -> Document:
     """The document of *event* under the policy."""
     operation = (event.ref, event.provider, event.action, event.outcome)
     passages = tuple(_passages(event, policy))
-    return Document(place, event.role, event.tool, event.entry.time, passages, *operation, event.files)
+    return Document(
+        place, event.role, event.tool, event.entry.time, passages, *operation, event.files, tuple(_traits(place, event))
+    )
+
+
+def _traits(place: Place, event: Event) -> Iterator[str]:
+    entry = event.entry
+    if place.child:
+        yield CHILD
+        return
+    if not event.record:
+        yield ASIDE
+    if entry.is_error or entry.exit_code or any(block.kind == "error" for block in entry.blocks):
+        yield ERROR
+    if entry.type != "message":
+        yield entry.type
 
 
 def text(event: Event, policy: Policy) -> str:
@@ -71,6 +97,8 @@ def field_at(event: Event, policy: Policy, offset: int) -> Field:
     begun = False
     for passage in event.passages:
         if (passage.field == "thinking" and not policy.thinking) or (passage.field == "output" and not policy.output):
+            continue
+        if passage.field == "aside":
             continue
         offset -= len(passage.lead) * begun + len(passage.text)
         if offset < 0:
@@ -115,6 +143,7 @@ def oversized(event: Event) -> bool:
 
 
 def text_crc(event: Event) -> int:
-    """CRC-32 of the whole text of a record."""
+    """CRC-32 of the whole text of a record, or of what else event search finds in an entry."""
     whole = normalise.text(event, thinking=True, output=True)
+    whole += "".join(passage.text for passage in event.passages if passage.field == "aside")
     return zlib.crc32(whole.encode("utf-8", "surrogatepass"))

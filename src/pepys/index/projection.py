@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from pepys import normalise
 from pepys.hosts.reading import Checkpoint, Reading
+from pepys.index import links
 from pepys.index.document import Document, Place, document, oversized, text, text_crc
 from pepys.index.policy import Policy
 from pepys.index.source import REPEATED, Row, Source, exceptions, on_branch, stem
@@ -119,6 +120,8 @@ class Projection:
             if most is not None and longest > most and not source.cut:
                 source.cut = len(text(event, self._policy.of_whole_entries())) > most
             crc = text_crc(event)
+        elif any(passage.fragment for passage in event.passages):
+            made, crc = document(place, event, self._policy), text_crc(event)
         row = Row(
             place.position,
             child,
@@ -140,6 +143,8 @@ class Projection:
             event.action,
             event.outcome,
             event.address,
+            target=None if child else entry.target,
+            links=() if child else links.keys(event, source.cwd),
         )
         return row, made
 

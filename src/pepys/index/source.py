@@ -48,6 +48,8 @@ class Row(NamedTuple):
     outcome: str | None = None
     address: str | None = None  # operation address
     repeated: int = 0  # bits of the branch modes in which an earlier branch summary has told the same fact
+    target: str | None = None  # of an entry that points at another one: label, compaction, branch summary
+    links: tuple[int, ...] = ()  # `links.keys` of an entry; rows that come out of the catalog are without
 
     def packed(self, generation: int) -> int:
         """The packed place of this row in a reading."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pepys.index.catalog import Catalog
 from pepys.index.digest import Digest
 from pepys.index.document import GENERATION_SHIFT, Document, Place, unpacked
-from pepys.index.engines.base import FIELDS, Among, Everything, Filters, Query, Runs, Statistics, Words
+from pepys.index.engines.base import FIELDS, Among, Everything, Filters, Query, Runs, Sought, Statistics, Words
 from pepys.index.engines.tantivy import TantivyEngine
 from pepys.index.policy import Policy
 from pepys.index.source import Row, Source
@@ -143,6 +143,21 @@ class View:
                 return row
         return None if self._catalog is None else self._catalog.row(*place)
 
+    def linked(self, sources: Iterable[Source], key: int) -> list[tuple[Source, int]]:
+        """The entries of *sources*, by their positions, that have the link *key* (see `links`); a key may lie."""
+        found: list[tuple[Source, int]] = []
+        wanted = {source.generation: source for source in sources}
+        if self._catalog is not None:
+            held = [generation for generation in wanted if generation in self._committed]
+            for generation, position in self._catalog.linked(held, key):
+                new = self._overlay.rows.get(generation)
+                if position < (new[0].position if new else self._committed[generation].entries):
+                    found.append((wanted[generation], position))
+        for generation, rows in self._overlay.rows.items():
+            if generation in wanted:
+                found += ((wanted[generation], row.position) for row in rows if key in row.links)
+        return found
+
     # Branches
 
     def standings(
@@ -169,7 +184,7 @@ class View:
     # Search
 
     def search(
-        self, query: Words, filters: Filters, standings: Standings, wanted: int
+        self, query: Words | Sought, filters: Filters, standings: Standings, wanted: int
     ) -> tuple[int, list[tuple[float, Place]]]:
         """The exact number of matches, and at least the best *wanted* of them, best first.
 
@@ -196,7 +211,7 @@ class View:
         more = [match.place for match in self._uncommitted_hits(query, filters, standings)]
         return total + len(more), [unpacked(place) for place in (*shown, *more)]
 
-    def total(self, query: Words | Everything, filters: Filters, standings: Standings) -> int:
+    def total(self, query: Words | Everything | Sought, filters: Filters, standings: Standings) -> int:
         """The exact number of matches that are found."""
         committed = 0
         if self._engine is not None:
@@ -270,14 +285,15 @@ class View:
 
     def _statistics(self, query: Query) -> Statistics | None:
         """The committed corpus's statistics, so that a few uncommitted documents are scored on its scale."""
-        if self._engine is None or not self._engine.documents or not isinstance(query, Words):
+        if self._engine is None or not self._engine.documents or not isinstance(query, Words | Sought):
             return None
+        terms = query.terms
         documents = self._engine.documents
         chars: Counter[Field] = Counter()
         for source in self._committed.values():
             chars.update(source.lengths)
-        mean = {field: chars[field] / documents / _CHARS_A_TOKEN for field in FIELDS}
-        return self._engine.statistics(query.terms, mean)
+        mean: dict[str, float] = {field: chars[field] / documents / _CHARS_A_TOKEN for field in FIELDS}
+        return self._engine.statistics(terms, mean)
 
     def _ordered(self, matches: list[_Match]) -> list[tuple[float, Place]]:
         """Best first; exact ties newest first, then by session and append position."""

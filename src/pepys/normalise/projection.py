@@ -32,7 +32,7 @@ def event(entry: Entry) -> Event:
 
 def text(event: Event, *, thinking: bool = False, output: bool = True) -> str:
     """The canonical text of *event*, with or without private reasoning and what tools printed."""
-    left_out: set[Field] = set()
+    left_out: set[Field] = {"aside"}
     if not thinking:
         left_out.add("thinking")
     if not output:
@@ -118,7 +118,8 @@ def _passages(entry: Entry) -> Iterator[Passage]:
             yield from _execution(entry, "python> ", "python")
         case "custom":
             body = tuple(_body(entry, "prose", "custom.message::0"))
-            yield Passage("label", f"[{entry.custom_type or ''}] ", "custom.message::0" if body else None)
+            # What speaks is named like the tool of a result.
+            yield Passage("call", f"[{entry.custom_type or ''}] ", "custom.message::0" if body else None)
             yield from body
         case "compaction" | "compactionSummary":
             yield Passage("label", "compaction: ")
@@ -129,8 +130,12 @@ def _passages(entry: Entry) -> Iterator[Passage]:
             for number, block in enumerate(entry.blocks):
                 field: Field = "output" if block.kind == "output" else "call"
                 yield Passage(field, block.text, f"file.mention::{number}", lead="\n")
+        case "branchSummary":
+            yield from _body(entry, "aside", "summary.branch::0", "summary")  # recall must not find it (spec 1)
+        case None if entry.title and entry.title.split():
+            yield Passage("aside", " ".join(entry.title.split()), "session.name::0")
         case _:
-            pass  # branch summaries too: recall must not find them (spec 1)
+            pass
 
 
 def _body(entry: Entry, field: Field, fragment: str, kind: BlockKind = "text") -> Iterator[Passage]:

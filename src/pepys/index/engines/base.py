@@ -76,6 +76,11 @@ class Sought(NamedTuple):
     traits: tuple[frozenset[str], ...] = ()  # of every set, one
     tools: frozenset[str] | None = None  # the name of one of these stands in a call, or is the event's own
 
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """What counts for scores: the distinct parts and characters."""
+        return tuple(dict.fromkeys(term for wanted in self.wanted for term in (*wanted.parts, *"".join(wanted.runs))))
+
 
 Query = Words | Runs | Everything | Sought
 

@@ -7,9 +7,11 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pepys.index.document import Document, pieces
+from pepys.index.document import ASIDE, CHILD, Document, pieces
 from pepys.index.engines.base import (
+    EVENT_FIELDS,
     FIELDS,
+    FINER,
     WEIGHTS,
     Among,
     Everything,
@@ -18,11 +20,12 @@ from pepys.index.engines.base import (
     Query,
     Run,
     Runs,
+    Sought,
     Statistics,
+    Wanted,
     Words,
 )
-from pepys.model.entry import Field
-from pepys.text import GIANT, token_line
+from pepys.text import GIANT, cjk_line, part_line, token_line, tokens
 
 K1, B = 1.2, 0.75
 
@@ -72,23 +75,44 @@ class Scan:
         match query:
             case Words():
                 yield from self._words(query, filters, among)
+            case Sought():
+                yield from self._sought(query, filters, among)
             case Runs():
                 yield from (
-                    (0.0, document) for document in self._passing(filters, among) if _holds(document, query.runs)
+                    (0.0, document) for document in self._records(filters, among) if _holds(document, query.runs)
                 )
             case Everything():
-                yield from ((0.0, document) for document in self._passing(filters, among))
+                yield from ((0.0, document) for document in self._records(filters, among))
 
     def _passing(self, filters: Filters, among: Among) -> Iterator[Document]:
         for document in self._documents:
             if among.holds(document.place.generation) and filters.passes(document):
                 yield document
 
+    def _records(self, filters: Filters, among: Among) -> Iterator[Document]:
+        return (document for document in self._passing(filters, among) if ASIDE not in document.traits)
+
+    def _sought(self, sought: Sought, filters: Filters, among: Among) -> Iterator[tuple[float, Document]]:
+        """Scores are over the terms and fields that `Sought` names; the corpus is all documents."""
+        terms = frozenset(sought.terms)
+        fields = (*sought.fields, *FINER)
+        if not sought.wanted or not sought.fields:
+            return
+        counted = [(document, *_counts(document, terms, fields)) for document in self._documents]
+        statistics = self._statistics or _statistics([(counts, lengths) for _, counts, lengths in counted], fields)
+        passing = {document.place for document in self._passing(filters, among)}
+        for document, counts, lengths in counted:
+            if document.place in passing and _may_be(document, sought):
+                score = sum(
+                    _bm25(statistics, field, term, count, lengths[field]) for (field, term), count in counts.items()
+                )
+                yield score, document
+
     def _words(self, words: Words, filters: Filters, among: Among) -> Iterator[tuple[float, Document]]:
         wanted = frozenset(words.terms)
-        counted = [(document, *_counts(document, wanted)) for document in self._documents]
-        statistics = self._statistics or _statistics([(counts, lengths) for _, counts, lengths in counted])
-        weights = words.weights or WEIGHTS
+        counted = [(document, *_counts(document, wanted, FIELDS)) for document in self._documents]
+        statistics = self._statistics or _statistics([(counts, lengths) for _, counts, lengths in counted], FIELDS)
+        weights: dict[str, float] = {field: weight for field, weight in (words.weights or WEIGHTS).items()}
         needed = len(words.terms) if words.match == "all" else 1
         for document, counts, lengths in counted:
             found = {term for _, term in counts}
@@ -100,33 +124,79 @@ class Scan:
                 yield score, document
 
 
-def _counts(document: Document, wanted: frozenset[str]) -> tuple[Counter[tuple[Field, str]], Mapping[Field, int]]:
-    counts: Counter[tuple[Field, str]] = Counter()
-    lengths: Counter[Field] = Counter()
-    for field, text in document.passages:
-        for piece in pieces(text):
-            line = token_line(piece).split()
-            lengths[field] += len(line)
-            counts.update((field, token) for token in line if token in wanted)
+def _counts(
+    document: Document, wanted: frozenset[str], fields: Sequence[str]
+) -> tuple[Counter[tuple[str, str]], Mapping[str, int]]:
+    counts: Counter[tuple[str, str]] = Counter()
+    lengths: Counter[str] = Counter()
+    for field, line in _lines(document, fields):
+        lengths[field] += len(line)
+        counts.update((field, token) for token in line if token in wanted)
     return counts, lengths
 
 
-def _statistics(counted: Sequence[tuple[Counter[tuple[Field, str]], Mapping[Field, int]]]) -> Statistics:
-    frequency: Counter[tuple[Field, str]] = Counter()
-    totals: Counter[Field] = Counter()
+def _lines(document: Document, fields: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """The tokens of each value that an engine has of a document in *fields*."""
+    for field, text in document.passages:
+        for piece in pieces(text):
+            if field in fields:
+                yield field, token_line(piece).split()
+            if field in EVENT_FIELDS and "parts" in fields:
+                yield "parts", part_line(piece).split()
+                yield "cjk", cjk_line(piece).split()
+
+
+def _statistics(
+    counted: Sequence[tuple[Counter[tuple[str, str]], Mapping[str, int]]], fields: Sequence[str]
+) -> Statistics:
+    frequency: Counter[tuple[str, str]] = Counter()
+    totals: Counter[str] = Counter()
     for counts, lengths in counted:
         frequency.update(counts.keys())
         totals.update(lengths)
     size = max(len(counted), 1)
-    return Statistics(len(counted), {field: totals[field] / size for field in FIELDS}, frequency)
+    return Statistics(len(counted), {field: totals[field] / size for field in fields}, frequency)
 
 
-def _bm25(statistics: Statistics, field: Field, term: str, count: int, length: int) -> float:
+def _bm25(statistics: Statistics, field: str, term: str, count: int, length: int) -> float:
     size, frequency = statistics.documents, statistics.frequency.get((field, term), 0)
     frequency = min(max(frequency, 1), max(size, 1))
     rarity = math.log(1 + (size - frequency + 0.5) / (frequency + 0.5))
     mean = statistics.mean_tokens.get(field, 0.0) or 1.0
     return rarity * count * (K1 + 1) / (count + K1 * (1 - B + B * length / mean))
+
+
+def _may_be(document: Document, sought: Sought) -> bool:
+    """Whether a document may be what is sought."""
+    if CHILD in document.traits or (sought.roles is not None and document.role not in sought.roles):
+        return False
+    if any(accepted.isdisjoint(document.traits) for accepted in sought.traits):
+        return False
+    lines = list(_lines(document, (*EVENT_FIELDS, *FINER)))
+    if sought.tools is not None:
+        called = [line for field, line in lines if field == "call"]
+        names = (tuple(tokens(tool)) for tool in sought.tools)
+        if document.tool not in sought.tools and not any(
+            words and any(_stands(Run(words), line) for line in called) for words in names
+        ):
+            return False
+    return all(_may_hold(wanted, lines, sought.fields) for wanted in sought.wanted)
+
+
+def _may_hold(wanted: Wanted, lines: Sequence[tuple[str, list[str]]], fields: Sequence[str]) -> bool:
+    def stands(words: tuple[str, ...], places: Sequence[str]) -> bool:
+        return any(field in places and _stands(Run(words), line) for field, line in lines)
+
+    if wanted.tokens and stands(wanted.tokens, fields):
+        return True
+    if not (wanted.parts or wanted.runs):
+        return False
+    apart = wanted.tokens and wanted.parts == wanted.tokens
+    return (
+        all(stands(tuple(run), ("cjk",)) for run in wanted.runs)
+        and all(stands((part,), (*fields, "parts")) for part in wanted.parts)
+        and (not apart or any(stands((part,), ("parts",)) for part in wanted.parts))
+    )
 
 
 def _holds(document: Document, runs: tuple[Run, ...]) -> bool:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import tantivy
 
-from pepys.index.document import Document, pieces
+from pepys.index.document import ASIDE, CHILD, Document, pieces
 from pepys.index.engines.base import (
+    EVENT_FIELDS,
     EXACT,
     FIELDS,
+    FINER,
     WEIGHTS,
     Among,
     EngineBroken,
@@ -20,11 +22,13 @@ from pepys.index.engines.base import (
     Query,
     Run,
     Runs,
+    Sought,
     Statistics,
+    Wanted,
     Words,
 )
 from pepys.model.entry import Field
-from pepys.text import GIANT, bounded, token_line
+from pepys.text import GIANT, bounded, cjk_line, part_line, token_line, tokens
 
 if TYPE_CHECKING:
     from tantivy import IndexWriter, Searcher
@@ -132,8 +136,12 @@ class TantivyEngine:
             except EngineBroken:
                 # Most likely an open edge that thousands of tokens fit, which the engine refuses beside others.
                 wanted: tantivy.Query | None = self._loose(query)
+        elif isinstance(query, Sought):
+            wanted = self._sought(query)
+        elif isinstance(query, Words):
+            wanted = self._words(query)
         else:
-            wanted = self._words(query) if isinstance(query, Words) else _EVERYTHING
+            wanted = self._records()
         return (0, []) if wanted is None else self._found(self._restricted(wanted, filters, among), limit)
 
     def _found(self, query: tantivy.Query, limit: int) -> tuple[int, list[tuple[Any, tantivy.DocAddress]]]:
@@ -143,16 +151,17 @@ class TantivyEngine:
             raise EngineBroken(str(error)) from error
         return int(result.count), result.hits
 
-    def frequency(self, field: Field, term: str) -> int:
+    def frequency(self, field: str, term: str) -> int:
         """Documents that hold *term* in *field*."""
         try:
             return int(self._searcher.doc_freq(field, term))
         except (ValueError, SystemError) as error:
             raise EngineBroken(str(error)) from error
 
-    def statistics(self, terms: Sequence[str], mean_tokens: dict[Field, float]) -> Statistics:
+    def statistics(self, terms: Sequence[str], mean_tokens: Mapping[str, float]) -> Statistics:
         """What `scan` needs to score a few documents on this engine's scale."""
-        frequency = {(field, term): self.frequency(field, term) for field in FIELDS for term in terms}
+        fields = (*FIELDS, "aside", *FINER)
+        frequency = {(field, term): self.frequency(field, term) for field in fields for term in terms}
         return Statistics(self.documents, mean_tokens, frequency)
 
     def _writing(self) -> IndexWriter:
@@ -200,6 +209,58 @@ class TantivyEngine:
                 return None
         return _Q.boolean_query(clauses) if clauses else None
 
+    def _records(self) -> tantivy.Query:
+        """All records: not what only event search finds."""
+        if not self.frequency("trait", ASIDE):
+            return _EVERYTHING
+        return _unscored(_Q.boolean_query([(_O.Must, _Q.all_query()), (_O.MustNot, self._trait(ASIDE))]))
+
+    def _trait(self, trait: str) -> tantivy.Query:
+        return _Q.term_query(self._schema, "trait", bounded(trait), "basic")
+
+    def _sought(self, sought: Sought) -> tantivy.Query | None:
+        if not sought.wanted or not sought.fields:
+            return None
+        clauses = [(_O.Must, _unscored(self._may_hold(wanted, sought.fields))) for wanted in sought.wanted]
+        clauses += [
+            (_O.Should, _Q.term_query(self._schema, field, term, "freq"))
+            for term in sought.terms
+            for field in (*sought.fields, *FINER)
+            if self.frequency(field, term)
+        ]
+        for accepted in sought.traits:
+            clauses.append((_O.Must, _unscored(_any([self._trait(trait) for trait in sorted(accepted)]))))
+        if sought.roles is not None:
+            roles = [_Q.term_query(self._schema, "role", bounded(role), "basic") for role in sorted(sought.roles)]
+            clauses.append((_O.Must, _unscored(_any(roles))))
+        if sought.tools is not None:
+            clauses.append((_O.Must, _unscored(_any([self._named(tool) for tool in sorted(sought.tools)]))))
+        if self.frequency("trait", CHILD):
+            clauses.append((_O.MustNot, self._trait(CHILD)))
+        return _Q.boolean_query(clauses)
+
+    def _named(self, tool: str) -> tantivy.Query:
+        own = _Q.term_query(self._schema, "tool", bounded(tool), "basic")
+        words = tuple(tokens(tool))
+        return _any([own, self._run("call", Run(words))]) if words else own
+
+    def _may_hold(self, wanted: Wanted, fields: Sequence[Field]) -> tantivy.Query:
+        ways = [self._run(field, Run(wanted.tokens)) for field in fields if wanted.tokens]
+        pieces = [self._side_by_side("cjk", tuple(run)) for run in wanted.runs]
+        pieces += [_any([self._side_by_side(field, (part,)) for field in (*fields, "parts")]) for part in wanted.parts]
+        finer = [(_O.Must, piece) for piece in pieces]
+        if ways and wanted.parts and wanted.parts == wanted.tokens:
+            # Words that stand apart from each other are no such phrase: some part lies within a token.
+            finer.append((_O.Must, _any([self._side_by_side("parts", (part,)) for part in wanted.parts])))
+        if finer:
+            ways.append(_Q.boolean_query(finer))
+        return _any(ways)
+
+    def _side_by_side(self, field: str, words: tuple[str, ...]) -> tantivy.Query:
+        if len(words) == 1:
+            return _Q.term_query(self._schema, field, words[0], "basic")
+        return _Q.phrase_query(self._schema, field, list(words))
+
     def _runs(self, runs: Runs, filters: Filters, among: Among) -> tantivy.Query:
         clauses: list[tuple[tantivy.Occur, tantivy.Query]] = []
         hard: list[Run] = []
@@ -218,7 +279,7 @@ class TantivyEngine:
                     clauses = rest
                     continue
             clauses.append((_O.Must, self._anywhere(run)))
-        return _unscored(_Q.boolean_query(clauses)) if clauses else _EVERYTHING
+        return _unscored(_Q.boolean_query(clauses)) if clauses else self._records()
 
     def _loose(self, runs: Runs) -> tantivy.Query:
         """The same tokens, but an open one may stand anywhere: more candidates, none lost."""
@@ -266,15 +327,19 @@ def _without_first(run: Run) -> list[Run]:
     return [Run(rest, open_right=run.open_right)] if rest else []
 
 
+def _any(queries: Sequence[tantivy.Query]) -> tantivy.Query:
+    return queries[0] if len(queries) == 1 else _Q.boolean_query([(_O.Should, query) for query in queries])
+
+
 def _unscored(query: tantivy.Query) -> tantivy.Query:
     return _Q.const_score_query(query, 0.0)
 
 
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
-    for field in FIELDS:
+    for field in (*FIELDS, "aside", *FINER):
         builder.add_text_field(field, tokenizer_name="whitespace", index_option="position")
-    for name in EXACT:
+    for name in (*EXACT, "trait"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("generation", indexed=True)
     builder.add_unsigned_field("place", fast=True)
@@ -287,10 +352,16 @@ def _engine_document(document: Document) -> tantivy.Document:
     for field, text in document.passages:
         for piece in pieces(text):
             made.add_text(field, token_line(piece))
+            if field in EVENT_FIELDS:
+                for finer, line in (("parts", part_line(piece)), ("cjk", cjk_line(piece))):
+                    if line:
+                        made.add_text(finer, line)
     for name in EXACT:
         value = getattr(document, name)
         if value is not None:
             made.add_text(name, bounded(value))
+    for trait in document.traits:
+        made.add_text("trait", bounded(trait))
     made.add_unsigned("generation", document.place.generation)
     made.add_unsigned("place", document.place.packed())
     made.add_integer("time", _TIMELESS if document.time is None else document.time)
