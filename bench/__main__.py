@@ -15,11 +15,15 @@ from bench.corpus import NotOurs, Shape, corpus
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what the command line asks for; the exit status."""
     given = _parser().parse_args(arguments)
-    shape = Shape(given.seed, given.mb, given.files)
     try:
+        shape = Shape(given.seed, getattr(given, "mb", 0), getattr(given, "files", 0))
         if given.command == "corpus":
             made = corpus(given.directory, shape, _say)
             result = {"directory": str(made.directory), "bytes": made.size, "sources": len(made.paths())}
+        elif given.command == "heads":
+            from bench import heads
+
+            result = heads.measured(given.sessions, given.seed, _say)
         else:
             result = _recall(given, shape)
     except NotOurs as error:
@@ -27,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     text = json.dumps(result, indent=2)
     given.out.write_text(text + "\n") if given.out else print(text)
-    return 0
+    return 1 if result.get("failures") else 0
 
 
 def _recall(given: argparse.Namespace, shape: Shape) -> dict[str, object]:
@@ -58,6 +62,10 @@ def _parser() -> argparse.ArgumentParser:
     recall.add_argument("--cold", type=int, default=15, help="pairs of cold processes (default %(default)s)")
     recall.add_argument("--appends", type=int, default=10, help="entries to append and find (default %(default)s)")
     recall.add_argument("--recheck-files", type=int, default=5_000, help="files to check again (default %(default)s)")
+    heads = commands.add_parser("heads", help="measure capability heads; fails where evidence is not what was written")
+    heads.add_argument("--sessions", type=int, default=200, help="half of them cold (default %(default)s)")
+    heads.add_argument("--seed", type=int, default=1, help="of everything that is drawn (default %(default)s)")
+    heads.add_argument("--out", type=Path, help="write the JSON here")
     only = commands.add_parser("corpus", parents=[shape], help="generate a corpus")
     only.add_argument("directory", type=Path, help="becomes a Pi agent directory")
     return parser

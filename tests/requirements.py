@@ -352,6 +352,8 @@ PROMISES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     ),
     "Benchmarking capability-head retrieval": (
         ("bench.deterministic", "The synthetic corpus is the same for the same seed."),
+        ("bench.heads", "Capability heads are measured part by part, with latencies.", "`python -m bench heads`"),
+        ("bench.heads_fails", "That fails on each of the specification's four conditions."),
         ("bench.report", "The benchmark reports its figures and judges its targets.", "`python -m bench recall`"),
     ),
     "Configuration": (
