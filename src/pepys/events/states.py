@@ -136,6 +136,10 @@ class Tree:
 
     # Neighbours
 
+    def counts(self, position: int) -> bool:
+        """Whether an entry is the one that its id stands for: the last one with it."""
+        return self._last[self.nodes[position].id] == position
+
     def find(self, id_: str) -> Node | None:
         """The entry with an id."""
         position = self._last.get(id_)
@@ -149,7 +153,7 @@ class Tree:
     def children(self, position: int) -> tuple[Node, ...]:
         """The entries that name this one as their parent, in append order."""
         node = self.nodes[position]
-        return tuple(self._named(node.id)) if self._last[node.id] == position else ()
+        return tuple(self._named(node.id)) if self.counts(position) else ()
 
     def siblings(self, position: int) -> tuple[Node, ...]:
         """The other children of an entry's parent, in append order; a root has none."""
@@ -256,15 +260,14 @@ class Tree:
 
     def _named(self, parent: str) -> Iterator[Node]:
         for position in self._children.get(parent, ()):
-            node = self.nodes[position]
-            if self._last[node.id] == position:
-                yield node
+            if self.counts(position):
+                yield self.nodes[position]
 
     def _branch(self, position: int) -> BranchState:
         if position in self._depths:
             return "selected"
-        node, top = self.nodes[position], self._tops[position]
-        if self._last[node.id] != position or top is None:  # written again later; in a cycle
+        top = self._tops[position]
+        if not self.counts(position) or top is None:  # written again later; in a cycle
             return "unknown"
         # Below an entry whose parent is missing nothing is known, but for what branches off the selected path itself.
         known = not self.nodes[top].parent or top == self._tops[self._path[-1]]
