@@ -306,3 +306,37 @@ def test_a_damaged_trust_list_is_named(env: dict[str, str], project: Path) -> No
 
     with pytest.raises(InvalidConfiguration, match=r"trusted\.json"):
         trust.trusted(env)
+
+
+@pytest.mark.parametrize(
+    "line", ['storeCommand = "/tmp/x"', 'modelUrl = "http://x"', 'modelApi = "openai"', 'scanRoots = ["a"]']
+)
+def test_a_project_sets_no_commands_endpoints_or_keys(env: dict[str, str], project: Path, line: str) -> None:
+    (project / ".pepys.toml").write_text(f"[journal]\n{line}\n", encoding="utf-8")
+
+    with pytest.raises(InvalidConfiguration, match="can only be set by the user"):
+        config.load(env, project, trusted=True)
+
+
+def test_variables_that_the_journal_shares_with_other_tools_are_read(env: dict[str, str], project: Path) -> None:
+    given = {
+        "PI_MEMSEARCH_STORE_CMD": "mesh-store",
+        "PI_MEMSEARCH_SCAN_ROOTS": "/a: /b :",
+        "PI_MEMSEARCH_CAPTURE_MODEL": "p/m/x",
+        "PI_MEMSEARCH_CAPTURE": "off",
+        "PI_MEMSEARCH_SNAPSHOT": "false",
+        "PI_MEMSEARCH_AUTO_CONTEXT": "on",
+        "PI_MEMSEARCH_SEARCH_TIMEOUT_MS": "5",
+    }
+
+    journal = config.load({**env, **given}, project).journal
+
+    assert (journal.store_command, journal.scan_roots, journal.capture_model) == ("mesh-store", ("/a", "/b"), "p/m/x")
+    assert (journal.capture, journal.snapshot, journal.auto_context) == (False, True, True)  # exact words only
+    assert (journal.search_timeout_ms, journal.compact_timeout_ms) == (5, 300_000)
+
+
+def test_our_own_variable_wins_over_a_shared_one(env: dict[str, str], project: Path) -> None:
+    given = {"PI_MEMSEARCH_STORE_CMD": "theirs", "PEPYS_JOURNAL_STORE_COMMAND": "ours"}
+
+    assert config.load({**env, **given}, project).journal.store_command == "ours"

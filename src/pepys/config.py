@@ -143,6 +143,53 @@ class Guest:
 
 
 @dataclass(frozen=True, slots=True)
+class Journal:
+    """The daily memory files (spec 4)."""
+
+    capture: bool = field(default=True, metadata=about("Whether settled exchanges become memory entries."))
+    snapshot: bool = field(default=True, metadata=about("Whether hosts append the newest memory to the system prompt."))
+    auto_context: bool = field(
+        default=False, metadata=about("Whether every prompt is answered with memory that bears on it.")
+    )
+    engine: Literal["pepys"] = field(default="pepys", metadata=about("What indexes the journal."))
+    capture_model: str = field(
+        default="",
+        metadata=about(
+            "The model that distils exchanges: `id` or `provider/id`. Empty: the cheapest of the session's provider."
+        ),
+    )
+    store_command: str = field(
+        default="",
+        metadata=about("Program that names store, collection and state directory, asked with one word.", personal=True),
+    )
+    scan_roots: tuple[str, ...] = field(
+        default=(), metadata=about("Directories whose children are searched across projects.", personal=True)
+    )
+    search_timeout_ms: int = field(
+        default=30_000, metadata=about("Longest search of the journal (ms).", minimum=1, maximum=3_600_000)
+    )
+    compact_timeout_ms: int = field(
+        default=300_000, metadata=about("Longest condensation of a store (ms).", minimum=1, maximum=3_600_000)
+    )
+    model_api: Literal["none", "openai", "anthropic"] = field(
+        default="none",
+        metadata=about(
+            "What the model endpoint of the command line speaks. `none`: there is no model outside of hosts.",
+            personal=True,
+        ),
+    )
+    model_url: str = field(
+        default="",
+        metadata=about("Base address of that endpoint. Empty: the API's own public one.", personal=True),
+    )
+    model: str = field(default="", metadata=about("The model that it is asked for.", personal=True))
+    model_key_variable: str = field(
+        default="",
+        metadata=about("Environment variable that holds its key. Empty: the API's usual one.", personal=True),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The resolved values.
 
@@ -154,6 +201,7 @@ class Config:
     memory: Memory
     index: Index
     guest: Guest
+    journal: Journal
     origins: Mapping[str, str]
     ignored: Path | None = None
 
@@ -173,6 +221,7 @@ class Key(NamedTuple):
     description: str
     minimum: int  # of numbers; what lies outside is clamped
     maximum: int
+    personal: bool  # a command, an endpoint or a key: for the user alone to set, never for a project
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -210,19 +259,40 @@ def _keys() -> Iterator[Key]:
                 item.metadata["description"],
                 schema.get("minimum", 0),
                 schema.get("maximum", 0),
+                schema.get("personal", False),
             )
 
 
 def _shown(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return "[]" if value == () else str(value)
+    return "[]" if value == () else "empty" if value == "" else str(value)
 
 
-SECTIONS: Mapping[str, type] = {"memory": Memory, "index": Index, "guest": Guest}
+SECTIONS: Mapping[str, type] = {"memory": Memory, "index": Index, "guest": Guest, "journal": Journal}
 KEYS: Mapping[str, Key] = {key.name: key for key in _keys()}
 
 SHORT_VARIABLES: Mapping[str, str] = {"PEPYS_INDEX_DIR": "memory.indexDir"}
+
+
+class Shared(NamedTuple):
+    """What a variable that other tools read too says of a key."""
+
+    key: str
+    words: Mapping[str, object] | None = None  # the only words that count; None: any text
+
+
+SHARED_VARIABLES: Mapping[str, Shared] = {
+    "PI_MEMSEARCH_STORE_CMD": Shared("journal.storeCommand"),
+    "PI_MEMSEARCH_SCAN_ROOTS": Shared("journal.scanRoots"),
+    "PI_MEMSEARCH_CAPTURE_MODEL": Shared("journal.captureModel"),
+    "PI_MEMSEARCH_SEARCH_TIMEOUT_MS": Shared("journal.searchTimeoutMs"),
+    "PI_MEMSEARCH_COMPACT_TIMEOUT_MS": Shared("journal.compactTimeoutMs"),
+    "PI_MEMSEARCH_CAPTURE": Shared("journal.capture", {"off": False}),
+    "PI_MEMSEARCH_SNAPSHOT": Shared("journal.snapshot", {"off": False}),
+    "PI_MEMSEARCH_AUTO_CONTEXT": Shared("journal.autoContext", {"on": True}),
+}
+"""Variables of spec 4. Our own variable for the same key wins."""
 
 
 class Layer(NamedTuple):
@@ -349,6 +419,11 @@ def _flat(nested: Mapping[str, object], origin: str, problems: list[str]) -> dic
 
 
 def _variables(env: Mapping[str, str], cwd: Path, problems: list[str]) -> Iterator[Layer]:
+    for variable, shared in SHARED_VARIABLES.items():
+        text = env.get(variable)
+        if text and (shared.words is None or text in shared.words):
+            value = _spelled(KEYS[shared.key], text) if shared.words is None else shared.words[text]
+            yield Layer(f"environment {variable}", {shared.key: value}, cwd)
     names = {key.variable: key.name for key in KEYS.values()}
     # Short forms first, so that the full name wins where both are set.
     for variable, name in (*SHORT_VARIABLES.items(), *names.items()):
@@ -370,7 +445,7 @@ def _spelled(key: Key, text: str) -> object:
     if key.counts:
         return int(text) if text.strip().lstrip("-").isdecimal() else text
     if key.type == tuple[str, ...]:
-        return text.split(os.pathsep)
+        return [item for part in text.split(os.pathsep) if (item := part.strip())]
     return text
 
 
@@ -380,6 +455,12 @@ def _checked(key: Key, given: object, layer: Layer, env: Mapping[str, str]) -> o
     Raises:
         ValueError: It is no such value; the message follows the key's name.
     """
+    if layer.confined and key.personal:
+        raise ValueError("can only be set by the user, not by a project")
+    if key.type is str:
+        if isinstance(given, str) and "\0" not in given:
+            return given
+        raise ValueError(f"must be a string, not {given!r}")
     if key.type is bool:
         if isinstance(given, bool):
             return given

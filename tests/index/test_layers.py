@@ -17,7 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("paths", "trust", "config"),
     ("hosts", "normalise"),
     ("index",),
-    ("recall", "events"),
+    ("recall", "events", "journal"),
     ("actions",),
     ("guest",),
     ("samples",),
