@@ -76,6 +76,7 @@ def test_every_key_can_be_set_from_the_environment(key: config.Key, env: dict[st
     value, text = {
         bool: (not key.default, str(not key.default).lower()),
         int: (key.minimum + 7, str(key.minimum + 7)),
+        str: ("a b", "a b"),
         Path: (project / "x", str(project / "x")),
         tuple[str, ...]: (("a*", "b"), "a*:b" if sys.platform != "win32" else "a*;b"),
     }.get(key.type) or (key.words[-1], key.words[-1])
@@ -112,6 +113,7 @@ def toml(values: dict[str, object]) -> str:
     return "[memory]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items())
 
 
+@pytest.mark.requirement("config.settable", "config.index_dir")
 @pytest.mark.parametrize("place", ["call context", "user file"])
 def test_the_block_of_the_specification_is_taken_as_it_is(place: str, env: dict[str, str], project: Path) -> None:
     if place == "user file":
@@ -125,11 +127,13 @@ def test_the_block_of_the_specification_is_taken_as_it_is(place: str, env: dict[
     assert {f"memory.{name}" for name in SPECIFIED} == resolved.origins.keys()
 
 
+@pytest.mark.requirement("config.keys")
 @pytest.mark.parametrize("name", sorted(SPECIFIED.keys() - {"indexDir", "hotSessions"}))
 def test_the_defaults_are_those_of_the_specification(name: str) -> None:
     assert config.KEYS[f"memory.{name}"].default == SPECIFIED[name]
 
 
+@pytest.mark.requirement("config.ranges")
 @pytest.mark.parametrize(
     ("name", "lowest", "highest"),
     [
