@@ -154,6 +154,7 @@ def execution(record: Record, body: Mapping[str, Any], source: str, tool: str) -
         role=string(body.get("role")),
         tool=tool,
         is_error=bool(body.get("isError")),
+        silent=bool(body.get("excludeFromContext")),
         exit_code=int(code) if isinstance(code, (int, float)) and code == code // 1 else None,
         blocks=tuple(block for block in made if block is not None),
         notice="unknown_shape" if made[0] is None else None,

@@ -41,7 +41,7 @@ CREATE TABLE entries (
     start INTEGER NOT NULL, stop INTEGER NOT NULL, id TEXT NOT NULL, parent TEXT, type TEXT NOT NULL,
     role TEXT, tool TEXT, time INTEGER, error INTEGER NOT NULL, active INTEGER NOT NULL, own INTEGER NOT NULL,
     crc INTEGER NOT NULL, ref TEXT, provider TEXT, action TEXT, outcome TEXT, address TEXT, repeated INTEGER NOT NULL,
-    target TEXT,
+    target TEXT, silent INTEGER NOT NULL,
     PRIMARY KEY (generation, position, child)
 ) WITHOUT ROWID;
 CREATE INDEX exceptional ON entries (generation, position, child) WHERE active = 0 OR own = 1 OR repeated > 0;
@@ -66,7 +66,7 @@ _SOURCE_COLUMNS = (
 )
 _ROW_COLUMNS = (
     "position, child, record, start, stop, id, parent, type, role, tool, time, error, active, own, crc,"
-    " ref, provider, action, outcome, address, repeated, target"
+    " ref, provider, action, outcome, address, repeated, target, silent"
 )
 _EXCEPTIONAL = "(active = 0 OR own = 1 OR repeated > 0)"
 
@@ -159,7 +159,7 @@ class Catalog:
         return None if found is None else _row(found)
 
     def linked(self, generations: Iterable[int], key: int) -> Iterator[tuple[int, int]]:
-        """The (generation, position) of every entry with this link, in the order of *generations*, then the source's."""
+        """The (generation, position) of every entry with this link, as *generations* have them, then in file order."""
         statement = "SELECT position FROM links WHERE generation = ? AND key = ? ORDER BY position"
         for generation in generations:
             for (position,) in self._db.execute(statement, (generation, key)):

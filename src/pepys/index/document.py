@@ -9,6 +9,7 @@ from typing import NamedTuple
 from pepys import normalise
 from pepys.index.policy import Policy
 from pepys.model.entry import Event, Field
+from pepys.normalise.touched import touched
 
 MAX_PASSAGE_CHARS = 1 << 20
 """Text beyond this is searchable in its head and tail only, with the reason `oversized_text`."""
@@ -62,16 +63,39 @@ class Document(NamedTuple):
     action: str | None = None
     outcome: str | None = None
     files: tuple[str, ...] = ()  # touched; not searched
+    touched: tuple[str, ...] = ()  # distinct components of the paths that an event read or changed (spec 3)
     traits: tuple[str, ...] = ()  # `ASIDE`, `CHILD`, `ERROR`, and the type of an entry that is no message
 
 
-def document(place: Place, event: Event, policy: Policy) -> Document:
-    """The document of *event* under the policy."""
+def document(place: Place, event: Event, policy: Policy, cwd: str | None = None) -> Document:
+    """The document of *event* under the policy; relative paths in it are taken from *cwd*, the session's."""
     operation = (event.ref, event.provider, event.action, event.outcome)
     passages = tuple(_passages(event, policy))
     return Document(
-        place, event.role, event.tool, event.entry.time, passages, *operation, event.files, tuple(_traits(place, event))
+        place,
+        event.role,
+        event.tool,
+        event.entry.time,
+        passages,
+        *operation,
+        event.files,
+        _components(place, event, cwd),
+        tuple(_traits(place, event)),
     )
+
+
+def _components(place: Place, event: Event, cwd: str | None) -> tuple[str, ...]:
+    entry = event.entry
+    if place.child or not (
+        entry.details or any(block.arguments for block in entry.blocks) or entry.role == "fileMention"
+    ):
+        return ()
+    return tuple(dict.fromkeys(name for file in touched(entry, cwd) for name in components(file.path)))
+
+
+def components(path: str) -> list[str]:
+    """The names along a path."""
+    return [name for name in path.split("/") if name]
 
 
 def _traits(place: Place, event: Event) -> Iterator[str]:

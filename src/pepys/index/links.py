@@ -12,9 +12,8 @@ from typing import Literal
 
 from pepys.model.entry import Event
 
-Kind = Literal["entry", "call", "file"]
-"""entry: a label, compaction or branch summary names it. call: a call has this id, or a result answers it. file: an
-event read or changed it (an absolute, normalised path)."""
+Kind = Literal["entry", "call"]
+"""entry: a label, compaction or branch summary names it. call: a call has this id, or a result answers it."""
 
 
 def key(kind: Kind, name: str) -> int:
@@ -22,15 +21,15 @@ def key(kind: Kind, name: str) -> int:
     return zlib.crc32(f"{kind}:{name}".encode("utf-8", "surrogatepass"))
 
 
-def keys(event: Event, cwd: str | None) -> tuple[int, ...]:
-    """The keys of all that *event*'s entry names; relative paths are taken from *cwd*, the session's."""
+def keys(event: Event) -> tuple[int, ...]:
+    """The keys of all that *event*'s entry names."""
     entry = event.entry
     if not (entry.blocks or entry.target or entry.call or entry.also):
         return ()
-    return tuple(dict.fromkeys(key(kind, name) for kind, name in _names(event, cwd)))
+    return tuple(dict.fromkeys(key(kind, name) for kind, name in _names(event)))
 
 
-def _names(event: Event, cwd: str | None) -> Iterator[tuple[Kind, str]]:
+def _names(event: Event) -> Iterator[tuple[Kind, str]]:
     entry = event.entry
     for target in (entry.target, *entry.also):
         if target is not None:

@@ -111,7 +111,7 @@ class Projection:
             source.own_records += event.own
             source.facts += entry.type == FACT
             source.oversized = source.oversized or oversized(event)
-            made = document(place, event, self._policy)
+            made = document(place, event, self._policy, source.cwd)
             for passage in event.passages:
                 source.lengths[passage.field] = source.lengths.get(passage.field, 0) + len(passage.text)
             longest = sum(len(passage.lead) + len(passage.text) for passage in event.passages)
@@ -121,7 +121,7 @@ class Projection:
                 source.cut = len(text(event, self._policy.of_whole_entries())) > most
             crc = text_crc(event)
         elif any(passage.fragment for passage in event.passages):
-            made, crc = document(place, event, self._policy), text_crc(event)
+            made, crc = document(place, event, self._policy, source.cwd), text_crc(event)
         row = Row(
             place.position,
             child,
@@ -144,7 +144,8 @@ class Projection:
             event.outcome,
             event.address,
             target=None if child else entry.target,
-            links=() if child else links.keys(event, source.cwd),
+            silent=entry.silent or (entry.type == "branch_summary" and not event.passages),
+            links=() if child else links.keys(event),
         )
         return row, made
 

@@ -49,6 +49,7 @@ class Row(NamedTuple):
     address: str | None = None  # operation address
     repeated: int = 0  # bits of the branch modes in which an earlier branch summary has told the same fact
     target: str | None = None  # of an entry that points at another one: label, compaction, branch summary
+    silent: bool = False  # kept from the model, or a branch summary without text
     links: tuple[int, ...] = ()  # `links.keys` of an entry; rows that come out of the catalog are without
 
     def packed(self, generation: int) -> int:

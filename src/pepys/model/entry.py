@@ -52,6 +52,7 @@ class Entry(NamedTuple):
     target: str | None = None  # label targetId, branch_summary fromId, compaction firstKeptEntryId, ...
     details: Mapping[str, Any] | None = None  # the host's own details object, for operations, facts, file evidence
     notice: str | None = None  # a `DIAGNOSTICS` code to count with this entry
+    silent: bool = False  # kept from the model: what a user ran with `!!`
     also: tuple[str, ...] = ()  # of a compaction: other entries that it names
     title: str | None = None  # of an entry that renames the session; "" clears the name
 

@@ -55,31 +55,39 @@ class Everything(NamedTuple):
 class Wanted(NamedTuple):
     """One term or phrase of a query of events, in all that it may look like in the index.
 
-    Documents may hold it if its tokens stand side by side in a field of text; or if every part of it is a token of
-    a field of text or in `parts`, and the characters of every CJK run stand side by side in `cjk`.
+    With CJK, a document may hold it if the characters of every run stand side by side in `cjk`, and every word is a
+    token of a field of text or in `parts`. Without, if one of the phrases stands in a field of text, or the first of
+    them in `parts`; and loosely, if every word is somewhere, one of them in `parts`: a phrase that reaches into tokens.
     """
 
-    tokens: tuple[str, ...]  # canonical tokens (`text.tokens`); none: only what follows counts
-    parts: tuple[str, ...]  # words without `_` and marks, as `text.part_line` and `text.plain` give them
-    runs: tuple[str, ...] = ()  # CJK runs
+    words: tuple[str, ...]  # distinct, as `text.plain` gives them
+    runs: tuple[str, ...] = ()  # of CJK
+    phrases: tuple[tuple[str, ...], ...] = ()  # words or canonical tokens, side by side; the first one is of words
+
+    @property
+    def reaches(self) -> bool:
+        """Whether it may be found loosely: it has several tokens."""
+        return not self.runs and len(self.phrases[-1]) > 1
 
 
 class Sought(NamedTuple):
     """Events (not child records) that may hold all that is wanted, in whatever fragments: to be verified (spec 3).
 
-    Scores are BM25 over the parts and characters, all fields even.
+    Scores are BM25 over words and characters, all fields even.
     """
 
     wanted: tuple[Wanted, ...]  # none: nothing is found
     fields: tuple[Field, ...] = EVENT_FIELDS
+    loose: bool = False
     roles: frozenset[str] | None = None  # one of these; None: any
     traits: tuple[frozenset[str], ...] = ()  # of every set, one
     tools: frozenset[str] | None = None  # the name of one of these stands in a call, or is the event's own
+    paths: tuple[frozenset[str], ...] | None = None  # components of paths: all of one of these are touched
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """What counts for scores: the distinct parts and characters."""
-        return tuple(dict.fromkeys(term for wanted in self.wanted for term in (*wanted.parts, *"".join(wanted.runs))))
+        """What counts for scores: the distinct words and characters."""
+        return tuple(dict.fromkeys(term for wanted in self.wanted for term in (*wanted.words, *"".join(wanted.runs))))
 
 
 Query = Words | Runs | Everything | Sought

@@ -112,7 +112,7 @@ class Scan:
         wanted = frozenset(words.terms)
         counted = [(document, *_counts(document, wanted, FIELDS)) for document in self._documents]
         statistics = self._statistics or _statistics([(counts, lengths) for _, counts, lengths in counted], FIELDS)
-        weights: dict[str, float] = {field: weight for field, weight in (words.weights or WEIGHTS).items()}
+        weights: Mapping[str, float] = dict((words.weights or WEIGHTS).items())
         needed = len(words.terms) if words.match == "all" else 1
         for document, counts, lengths in counted:
             found = {term for _, term in counts}
@@ -180,22 +180,21 @@ def _may_be(document: Document, sought: Sought) -> bool:
             words and any(_stands(Run(words), line) for line in called) for words in names
         ):
             return False
-    return all(_may_hold(wanted, lines, sought.fields) for wanted in sought.wanted)
+    if sought.paths is not None and not any(path.issubset(document.touched) for path in sought.paths):
+        return False
+    return all(_may_hold(wanted, lines, sought) for wanted in sought.wanted)
 
 
-def _may_hold(wanted: Wanted, lines: Sequence[tuple[str, list[str]]], fields: Sequence[str]) -> bool:
+def _may_hold(wanted: Wanted, lines: Sequence[tuple[str, list[str]]], sought: Sought) -> bool:
     def stands(words: tuple[str, ...], places: Sequence[str]) -> bool:
         return any(field in places and _stands(Run(words), line) for field, line in lines)
 
-    if wanted.tokens and stands(wanted.tokens, fields):
-        return True
-    if not (wanted.parts or wanted.runs):
-        return False
-    apart = wanted.tokens and wanted.parts == wanted.tokens
+    if not wanted.runs and not (sought.loose and wanted.reaches):
+        return stands(wanted.phrases[0], ("parts",)) or any(stands(words, sought.fields) for words in wanted.phrases)
     return (
         all(stands(tuple(run), ("cjk",)) for run in wanted.runs)
-        and all(stands((part,), (*fields, "parts")) for part in wanted.parts)
-        and (not apart or any(stands((part,), ("parts",)) for part in wanted.parts))
+        and all(stands((word,), (*sought.fields, "parts")) for word in wanted.words)
+        and (bool(wanted.runs) or any(stands((word,), ("parts",)) for word in wanted.words))
     )
 
 

@@ -221,7 +221,7 @@ class TantivyEngine:
     def _sought(self, sought: Sought) -> tantivy.Query | None:
         if not sought.wanted or not sought.fields:
             return None
-        clauses = [(_O.Must, _unscored(self._may_hold(wanted, sought.fields))) for wanted in sought.wanted]
+        clauses = [(_O.Must, _unscored(self._may_hold(wanted, sought))) for wanted in sought.wanted]
         clauses += [
             (_O.Should, _Q.term_query(self._schema, field, term, "freq"))
             for term in sought.terms
@@ -235,6 +235,11 @@ class TantivyEngine:
             clauses.append((_O.Must, _unscored(_any(roles))))
         if sought.tools is not None:
             clauses.append((_O.Must, _unscored(_any([self._named(tool) for tool in sorted(sought.tools)]))))
+        if sought.paths is not None:
+            paths = [
+                _Q.boolean_query([(_O.Must, self._component(name)) for name in sorted(path)]) for path in sought.paths
+            ]
+            clauses.append((_O.Must, _unscored(_any(paths))))
         if self.frequency("trait", CHILD):
             clauses.append((_O.MustNot, self._trait(CHILD)))
         return _Q.boolean_query(clauses)
@@ -244,17 +249,20 @@ class TantivyEngine:
         words = tuple(tokens(tool))
         return _any([own, self._run("call", Run(words))]) if words else own
 
-    def _may_hold(self, wanted: Wanted, fields: Sequence[Field]) -> tantivy.Query:
-        ways = [self._run(field, Run(wanted.tokens)) for field in fields if wanted.tokens]
+    def _component(self, name: str) -> tantivy.Query:
+        return _Q.term_query(self._schema, "touched", bounded(name), "basic")
+
+    def _may_hold(self, wanted: Wanted, sought: Sought) -> tantivy.Query:
+        if not wanted.runs and not (sought.loose and wanted.reaches):
+            within = self._side_by_side("parts", wanted.phrases[0])
+            fields = sought.fields
+            return _any([within, *(self._side_by_side(field, words) for words in wanted.phrases for field in fields)])
+        everywhere = (*sought.fields, "parts")
         pieces = [self._side_by_side("cjk", tuple(run)) for run in wanted.runs]
-        pieces += [_any([self._side_by_side(field, (part,)) for field in (*fields, "parts")]) for part in wanted.parts]
-        finer = [(_O.Must, piece) for piece in pieces]
-        if ways and wanted.parts and wanted.parts == wanted.tokens:
-            # Words that stand apart from each other are no such phrase: some part lies within a token.
-            finer.append((_O.Must, _any([self._side_by_side("parts", (part,)) for part in wanted.parts])))
-        if finer:
-            ways.append(_Q.boolean_query(finer))
-        return _any(ways)
+        pieces += [_any([self._side_by_side(field, (word,)) for field in everywhere]) for word in wanted.words]
+        if not wanted.runs:
+            pieces.append(_any([self._side_by_side("parts", (word,)) for word in wanted.words]))
+        return _Q.boolean_query([(_O.Must, piece) for piece in pieces])
 
     def _side_by_side(self, field: str, words: tuple[str, ...]) -> tantivy.Query:
         if len(words) == 1:
@@ -339,7 +347,7 @@ def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     for field in (*FIELDS, "aside", *FINER):
         builder.add_text_field(field, tokenizer_name="whitespace", index_option="position")
-    for name in (*EXACT, "trait"):
+    for name in (*EXACT, "trait", "touched"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("generation", indexed=True)
     builder.add_unsigned_field("place", fast=True)
@@ -362,6 +370,8 @@ def _engine_document(document: Document) -> tantivy.Document:
             made.add_text(name, bounded(value))
     for trait in document.traits:
         made.add_text("trait", bounded(trait))
+    for name in document.touched:
+        made.add_text("touched", bounded(name))
     made.add_unsigned("generation", document.place.generation)
     made.add_unsigned("place", document.place.packed())
     made.add_integer("time", _TIMELESS if document.time is None else document.time)
