@@ -203,7 +203,7 @@ def test_within_one_call_an_answer_stays(base: Path) -> None:
     assert not Authority([str(root)]).allows(str(root / "later"))
 
 
-NAMES = ("root", "out", "a", "b")
+NAMES = ("workspace", "elsewhere", "first", "second")  # nothing of these names lies above the test's own folder
 COMPONENTS = st.lists(st.sampled_from([*NAMES, "..", ".", "gone"]), max_size=5)
 
 
@@ -218,7 +218,7 @@ def test_whatever_links_there_are_what_really_lies_inside_is_allowed_and_nothing
     tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[list[str], list[str] | None]], asked: list[list[str]]
 ) -> None:
     base = Path(os.path.realpath(tmp_path_factory.mktemp("links")))
-    root = folder(base / "root")
+    root = folder(base / "workspace")
     for place, target in entries:
         path = base.joinpath(*place)
         try:
@@ -238,10 +238,10 @@ def test_whatever_links_there_are_what_really_lies_inside_is_allowed_and_nothing
 
 
 def nearest(base: str, components: list[str]) -> tuple[str, list[str]]:
-    """The longest existing path that leads along *components*, links followed, and what is left of them."""
+    """The longest path of folders that leads along *components*, links followed, and what is left of them."""
     at = base
     for number, component in enumerate(components):
-        if not Path(at, component).exists():
+        if not Path(at, component).is_dir():
             return at, components[number:]
         at = os.path.join(at, component)
     return at, []

@@ -229,8 +229,9 @@ def _bounded(runs: Sequence[Run], width: int, pen: Pen) -> Iterator[Run]:
     for run in runs:
         if width <= 0:
             return
-        yield run._replace(text=_cut(run.text, width, pen))
-        width -= _columns(run.text)
+        cut = run._replace(text=_cut(run.text, width, pen))
+        yield cut
+        width -= _columns(cut.text)
 
 
 def _flat(text: str) -> str:
@@ -239,7 +240,7 @@ def _flat(text: str) -> str:
 
 
 def _cut(text: str, width: int, pen: Pen) -> str:
-    if len(text) <= width and (text.isascii() or _columns(text) <= width):
+    if _columns(text) <= width:
         return text
     if width <= len(pen.cut):
         return pen.cut[:width]
