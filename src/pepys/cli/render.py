@@ -20,11 +20,13 @@ def hit_lines(hit: Json, query: str, *, phrase: bool, options: Sequence[str]) ->
     """One hit: where it is, what it says with the matches marked, and the command that opens it."""
     if hit["kind"] != "entry":
         yield (Span(_time(hit.get("lastTimestamp")), "dim"), f"  {hit.get('cwd') or ''}  ", Span(_name(hit), "bold"))
+        yield (f"cold: {_cold(hit)}",)
+        yield (Span(resolving_command(hit, options), "cyan"),)
         return
     yield (
         Span(_time(hit.get("timestamp")), "dim"),
         f"  {_role(hit)}  ",
-        *([Span("error  ", "red")] if hit.get("isError") else []),
+        *([Span(f"{hit.get('outcome') or 'error'}  ", "red")] if hit.get("isError") else []),
         Span(_name(hit), "bold"),
     )
     snippet = hit.get("snippet") or ""
@@ -43,6 +45,37 @@ def open_command(hit: Json, options: Sequence[str]) -> str:
     if args.get("branches") == "all":
         words.append("--all")
     return shlex.join([*words, *options])
+
+
+def resolving_command(hit: Json, options: Sequence[str]) -> str:
+    """The command that asks a cold session for its entries, quoted for a shell."""
+    args: Json = hit["follow"]["args"]
+    words = ["pepys", "recall", "--scope", str(args["scope"])]
+    words += {"phrase": ["--phrase"], "regex": ["--regex"]}.get(str(args.get("queryMode")), [])
+    for name, option in _RESOLVING.items():
+        words += [option, str(args[name])] if name in args else []
+    if args.get("branches") == "all":
+        words.append("--all")
+    query = [str(args["query"])] if args.get("query") else []
+    return shlex.join([*words, *options, *(["--", *query] if query and query[0].startswith("-") else query)])
+
+
+_RESOLVING = {
+    "queryMatch": "--match",
+    "role": "--role",
+    "tool": "--tool",
+    "ref": "--ref",
+    "provider": "--provider",
+    "action": "--action",
+    "outcome": "--outcome",
+}
+
+
+def _cold(hit: Json) -> str:
+    found = [f"{hit['matchedTerms']} of the words"] if hit["matchedTerms"] else []
+    if hit["matchedStructuralEntries"]:
+        found.append(f"{hit['matchedStructuralEntries']} entries that fit the filters")
+    return f"the session holds {' and '.join(found)}" if found else "an older session"
 
 
 def marked(snippet: str, query: str, *, phrase: bool) -> list[Span]:
@@ -96,6 +129,9 @@ def coverage_lines(coverage: Json) -> Iterator[Line]:
     for reason in coverage.get("reasons", ()):
         incomplete, meaning = REASONS.get(reason, (True, reason))
         yield (Span("Incomplete: " if incomplete else "Note: ", "yellow"), f"{meaning} ({reason})")
+    error = coverage.get("error")
+    if error:
+        yield (Span("Error: ", "red"), str(error.get("message") or error.get("code")))
     left_out = coverage.get("subagentSessionsLeftOut")
     if left_out:
         yield (Span(f"{left_out} sessions of sub-agents were left out; --subagents searches them too.", "dim"),)

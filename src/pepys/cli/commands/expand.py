@@ -20,6 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", metavar="SESSION", help="session id, or path of its file")
     parser.add_argument("--index", type=int, action="append", metavar="N", help="index of a record; repeatable")
     parser.add_argument("--entry", action="append", metavar="ID", help="id of an entry; repeatable")
+    parser.add_argument("--operation", action="append", metavar="ADDRESS", help="address of an operation; repeatable")
     parser.add_argument("--range", metavar="A:B", help="records A to B, both included")
     parser.add_argument("--before", type=int, metavar="N", help="records before the one selected")
     parser.add_argument("--after", type=int, metavar="N", help="records after the one selected")
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             for line in render.entry_lines(entry):
                 out.line(*line)
     if not page["entries"]:
-        out.line(f"{page['entryCount']} records; choose with --index N, --entry ID or --range A:B")
+        out.line(f"{page['entryCount']} records; choose with --index N, --entry ID, --operation ADDRESS or --range A:B")
     elif one_page and page["next"] is not None:
         out.note("There is more; --json prints the call that continues.")
     for line in render.redacted_lines(masks):
@@ -88,6 +89,7 @@ def arguments(args: argparse.Namespace) -> dict[str, object]:
         "branches": args.branches,
         "indices": args.index,
         "entryIds": args.entry,
+        "operationAddresses": args.operation,
         "entryRange": _range(args.range),
         "before": args.before,
         "after": args.after,

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from pepys.cli import options
 from pepys.cli.output import Output, Span
 from pepys.errors import InvalidArgument
+from pepys.model.entry import Outcome
 from pepys.model.query import Role
 
 
@@ -17,11 +18,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="WORD", help="what to find; without it: the newest session")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--phrase", action="store_true", help="the words as one contiguous text")
+    mode.add_argument("--regex", action="store_true", help="the words as a JavaScript regular expression")
     mode.add_argument("--match", choices=["any", "all"], help="entries with any of the words (default) or all of them")
     parser.add_argument("--scope", default="project", help="session, project (default), global or session:<id-or-path>")
     options.add_branches(parser)
     parser.add_argument("--role", choices=get_args(Role), metavar="ROLE", help=", ".join(get_args(Role)))
     parser.add_argument("--tool", metavar="NAME", help="only entries of this tool")
+    parser.add_argument("--ref", metavar="REF", help="only operations of programs with this ref, such as pi.grep")
+    parser.add_argument("--provider", metavar="NAME", help="only operations of this provider, such as pi")
+    parser.add_argument("--action", metavar="NAME", help="only operations of this action, such as grep")
+    parser.add_argument("--outcome", choices=get_args(Outcome), help="only operations that ended so")
     parser.add_argument("--since", metavar="WHEN", help="a date, a time, 7d, 12h, today or yesterday")
     parser.add_argument("--until", metavar="WHEN", help="the same; a day counts to its end")
     parser.add_argument("--limit", type=int, metavar="N", help="most hits, 1 to 50; default: 10")
@@ -43,12 +49,16 @@ def arguments(args: argparse.Namespace) -> dict[str, object]:
     """The arguments of `memory.recall` that the options stand for; what is not given is left to its default."""
     given: dict[str, object] = {
         "query": " ".join(args.words),
-        "queryMode": "phrase" if args.phrase else None,
+        "queryMode": "phrase" if args.phrase else "regex" if args.regex else None,
         "queryMatch": args.match,
         "scope": args.scope,
         "branches": args.branches,
         "role": args.role,
         "tool": args.tool,
+        "ref": args.ref,
+        "provider": args.provider,
+        "action": args.action,
+        "outcome": args.outcome,
         "since": _moment(args.since, end=False),
         "until": _moment(args.until, end=True),
         "offset": args.offset,
@@ -76,7 +86,9 @@ def show_page(page: Mapping[str, Any], request: Mapping[str, object], out: Outpu
         return page_status(page)
     if page.get("error"):
         raise_page(page["error"])
-    query, phrase = str(request.get("query", "")), request.get("queryMode") == "phrase"
+    phrase = request.get("queryMode") == "phrase"
+    # What a pattern matched is not told, and this process evaluates none.
+    query = "" if request.get("queryMode") == "regex" else str(request.get("query", ""))
     for number, hit in enumerate(page["hits"]):
         if number:
             out.line()
