@@ -6,10 +6,11 @@ the Turkish letters i are only themselves. Code points have one simple folding e
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from pepys.recall.regex.ranges import Ranges, holds, of, union
+from pepys.recall.regex.ranges import Ranges, of, union
 
 # Between these there are ideographs and Hangul, and beyond them more: none of them has case (a test looks at all).
 _SCRIPTS_WITH_CASE = (range(0x3400), range(0xA640, 0xAC00), range(0xFB00, 0x1F000))
@@ -41,4 +42,11 @@ def equal(code: int) -> tuple[int, ...]:
 
 def closed(ranges: Ranges) -> Ranges:
     """*ranges* and all that equals one of their code points."""
-    return union(ranges, of(other for code, others in cased().items() if holds(ranges, code) for other in others))
+    codes = _ordered()
+    within = (codes[bisect_left(codes, first) : bisect_right(codes, last)] for first, last in ranges)
+    return union(ranges, of(other for some in within for code in some for other in equal(code)))
+
+
+@cache
+def _ordered() -> list[int]:
+    return sorted(cased())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
 from pepys.recall.regex.case import cased, equal
 from pepys.recall.regex.ranges import ALL, Ranges, of
@@ -109,6 +110,7 @@ def named(text: str) -> Property | Ranges | None:
     return None
 
 
+@lru_cache(maxsize=256)
 def partners(term: Property) -> Ranges:
     """Code points that are not in *term*, but equal to one that is, when case is ignored."""
     return of(_partners(term))

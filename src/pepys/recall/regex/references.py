@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import reduce
 
 from pepys.recall.regex.parse import InvalidRegex, Pattern
-from pepys.recall.regex.tree import Alternatives, Group, Look, Node, Reference, Repeat
+from pepys.recall.regex.tree import Alternatives, Group, Look, Node, Reference, Repeat, nodes
 
 Groups = frozenset[int]
 
@@ -55,9 +55,4 @@ def _node(node: Node, fresh: Groups, inside: Groups, *, behind: bool) -> Groups:
 
 
 def _captured(node: Node) -> Iterator[int]:
-    if isinstance(node, Group) and node.number is not None:
-        yield node.number
-    if isinstance(node, Group | Look):
-        yield from (number for sequence in node.body for each in sequence for number in _captured(each))
-    elif isinstance(node, Repeat):
-        yield from _captured(node.body)
+    return (each.number for each in nodes(((node,),)) if isinstance(each, Group) and each.number is not None)

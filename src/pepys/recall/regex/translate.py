@@ -8,13 +8,14 @@ references (`(?i:\1)`), for what a group caught is not known beforehand.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import groupby
 
 from pepys.recall.regex import references
 from pepys.recall.regex.case import closed, equal
 from pepys.recall.regex.parse import WORD, Pattern
 from pepys.recall.regex.properties import partners
-from pepys.recall.regex.ranges import ALL, Ranges, of, union
+from pepys.recall.regex.ranges import ALL, Ranges, complement, of, union
 from pepys.recall.regex.tree import (
     Alternatives,
     Anchor,
@@ -27,6 +28,7 @@ from pepys.recall.regex.tree import (
     Reference,
     Repeat,
     Sequence,
+    nodes,
 )
 
 
@@ -38,7 +40,8 @@ def translate(pattern: Pattern) -> str:
             forgets at the start of each.
     """
     references.check(pattern)
-    return "|".join(_guard(sequence) + _sequence(_eager(sequence), frozenset()) for sequence in pattern.body)
+    words = _Words(pattern)
+    return "|".join(_guard(each) + words.sequence(_eager(each), frozenset()) for each in pattern.body)
 
 
 def _guard(sequence: Sequence) -> str:
@@ -60,60 +63,63 @@ def _eager(sequence: Sequence) -> Sequence:
     return sequence
 
 
-def _alternatives(body: Alternatives, inside: frozenset[int]) -> str:
-    return "|".join(_sequence(sequence, inside) for sequence in body)
+class _Words:
+    """The package's words for the nodes of one pattern."""
+
+    def __init__(self, pattern: Pattern) -> None:
+        # Where literals that ignore case may begin a match beside sets that do not, the package tests the first code
+        # point against all of them with case ignored as it understands it. That sees too much of a positive set, which
+        # is harmless, and too little of the reverse of a property.
+        self._plain_runs = not any(isinstance(node, Class) and node.properties for node in nodes(pattern.body))
+
+    def alternatives(self, body: Alternatives, inside: frozenset[int]) -> str:
+        return "|".join(self.sequence(each, inside) for each in body)
+
+    def sequence(self, sequence: Sequence, inside: frozenset[int]) -> str:
+        parts = []
+        for plain, run in groupby(sequence, self._is_plain):
+            if plain:
+                parts.append("(?i:" + "".join(_code(node.code) for node in run if isinstance(node, Char)) + ")")
+            else:
+                parts.extend(self._node(node, inside) for node in run)
+        return "".join(parts)
+
+    def _is_plain(self, node: Node) -> bool:
+        """Whether the package ignores case in a literal as JavaScript does; it takes the Turkish letters for an i."""
+        return self._plain_runs and isinstance(node, Char) and node.code < 0x80 and chr(node.code) not in "iI"
+
+    def _node(self, node: Node, inside: frozenset[int]) -> str:
+        match node:
+            case Char(code):
+                codes = equal(code)
+                return _code(code) if len(codes) == 1 else _set(of(codes))
+            case Class():
+                return _class(node)
+            case Anchor(kind):
+                return _ANCHORS[kind]
+            case Reference(number):
+                # A group that has caught nothing matches the empty text, and one that is open has caught nothing.
+                return "" if number in inside else f"(?({number})(?i:\\{number}))"
+            case Group(body, number):
+                own = frozenset[int]() if number is None else {number}
+                return f"({'?:' if number is None else ''}{self.alternatives(body, inside | own)})"
+            case Look(body, ahead, negated):
+                return f"(?{'' if ahead else '<'}{'!' if negated else '='}{self.alternatives(body, inside)})"
+            case Repeat(body, least, most, lazy):
+                # Grouped, for a reference may be spelled by several pieces, or by none.
+                text = self._node(body, inside)
+                text = f"(?:{text})" if isinstance(body, Reference) else text
+                return f"{text}{{{least},{'' if most is None else most}}}{'?' if lazy else ''}"
 
 
-def _sequence(sequence: Sequence, inside: frozenset[int]) -> str:
-    parts = []
-    for literal, nodes in groupby(sequence, _is_plain):
-        if literal:
-            parts.append("(?i:" + "".join(_code(node.code) for node in nodes if isinstance(node, Char)) + ")")
-        else:
-            parts.extend(_node(node, inside) for node in nodes)
-    return "".join(parts)
-
-
-def _is_plain(node: Node) -> bool:
-    """Whether the package ignores case in this literal as JavaScript does; it takes the Turkish letters for an i."""
-    return isinstance(node, Char) and node.code < 0x80 and chr(node.code) not in "iI"
-
-
-def _node(node: Node, inside: frozenset[int]) -> str:
-    match node:
-        case Char(code):
-            return _char(code)
-        case Class():
-            return _class(node)
-        case Anchor(kind):
-            return _ANCHORS[kind]
-        case Reference(number):
-            # A group that has caught nothing matches the empty text, and one that is still open has caught nothing.
-            return "" if number in inside else f"(?({number})(?i:\\{number}))"
-        case Group(body, number):
-            own = frozenset[int]() if number is None else {number}
-            return f"({'?:' if number is None else ''}{_alternatives(body, inside | own)})"
-        case Look(body, ahead, negated):
-            return f"(?{'' if ahead else '<'}{'!' if negated else '='}{_alternatives(body, inside)})"
-        case Repeat(body, least, most, lazy):
-            # Grouped, for a reference may be spelled by several pieces, or by none.
-            text = f"(?:{_node(body, inside)})" if isinstance(body, Reference) else _node(body, inside)
-            return f"{text}{{{least},{'' if most is None else most}}}{'?' if lazy else ''}"
-
-
-def _char(code: int) -> str:
-    codes = equal(code)
-    return _code(code) if len(codes) == 1 else _set(of(codes))
-
-
+@lru_cache(maxsize=256)  # a pattern may repeat a set that takes a while to close
 def _class(node: Class) -> str:
     ranges = union(closed(node.ranges), *map(partners, node.properties))
     if any(term._replace(negated=not term.negated) in node.properties for term in node.properties):
         ranges = ALL  # the package takes the reverse of such a set for a set of all, too
-    if not ranges and not node.properties:
-        return _set(ALL) if node.negated else _NEVER
-    if ranges == ALL:
-        return _NEVER if node.negated else _set(ALL)
+    if not node.properties or ranges == ALL:
+        ranges = complement(ranges) if node.negated else ranges
+        return _set(ranges) if ranges else "(?!)"
     return _set(ranges, node.properties, negated=node.negated)
 
 
@@ -130,7 +136,6 @@ def _code(code: int) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-_NEVER = "(?!)"
 _W = _set(WORD)
 _ANCHORS = {
     "start": r"\A",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from pepys.recall.regex.ranges import Ranges
@@ -67,3 +68,14 @@ class Repeat(NamedTuple):
 Node = Char | Class | Anchor | Reference | Group | Look | Repeat
 Sequence = tuple[Node, ...]
 Alternatives = tuple[Sequence, ...]
+
+
+def nodes(body: Alternatives) -> Iterator[Node]:
+    """Every node of *body*, in order, however deep."""
+    for sequence in body:
+        for node in sequence:
+            yield node
+            if isinstance(node, Group | Look):
+                yield from nodes(node.body)
+            elif isinstance(node, Repeat):
+                yield from nodes(((node.body,),))
