@@ -343,6 +343,11 @@ PROMISES: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("privacy.output_on", "What tools print is searchable by default."),
         ("privacy.output_off", "Without it, tools, refs, outcomes, errors and paths stay searchable; bodies are not."),
         ("privacy.nothing_scanned", "Text is indexed or not by its structure alone: words that look secret are found."),
+        (
+            "privacy.masked_where_shown",
+            "Credentials are masked where text is shown to people; programs get what the file says.",
+            "ADR 12: memory.redact",
+        ),
         ("privacy.thinking_leaves", "With the permission, indexed thinking leaves the index."),
         ("privacy.trusted_projects", "A project's configuration counts only where the project is trusted."),
         ("privacy.untrusted_projects", "Otherwise the user's own configuration alone applies."),

@@ -78,6 +78,7 @@ def test_every_key_can_be_set_from_the_environment(key: config.Key, env: dict[st
         int: (key.minimum + 7, str(key.minimum + 7)),
         str: ("a b", "a b"),
         Path: (project / "x", str(project / "x")),
+        str: ("some text", "some text"),
         tuple[str, ...]: (("a*", "b"), "a*:b" if sys.platform != "win32" else "a*;b"),
     }.get(key.type) or (key.words[-1], key.words[-1])
 

@@ -24,6 +24,7 @@ def options(home: Path) -> tuple[str, ...]:
     return ("--host", "pi", "--agent-dir", str(diary.agent), "--index-dir", str(home / "index"), "--cwd", "/srv/shop")
 
 
+@pytest.mark.requirement("privacy.masked_where_shown")
 def test_recall_masks_and_counts(pepys: Pepys, options: tuple[str, ...]) -> None:
     shown = pepys("recall", "harbour", *options)
     as_json = pepys("recall", "harbour", "--json", *options).json
@@ -56,6 +57,7 @@ def test_sessions_mask_names(pepys: Pepys, home: Path) -> None:
     assert "1 credential is masked" in shown.stderr
 
 
+@pytest.mark.requirement("privacy.masked_where_shown")
 def test_call_is_exact_unless_everything_is_masked(
     pepys: Pepys, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
+import re
 import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pepys.cli import progress, render
+from pepys.cli import options, progress, render
+from pepys.cli.commands import config
 from pepys.cli.output import MATCH, Output, Span, json_text
+from pepys.config import KEYS, SECTIONS
 from pepys.errors import StalePointer
 from pepys.model.context import Progress
 from pepys.text import printable
+from tests.cli.conftest import Pepys
 
 
 class Terminal(io.StringIO):
@@ -158,3 +164,38 @@ def test_an_error_has_one_shape() -> None:
     assert json.loads(for_programs.stdout.getvalue()) == {"error": body}  # type: ignore[attr-defined]
     assert for_people.stderr.getvalue() == "pepys: The session went on.\n"  # type: ignore[attr-defined]
     assert for_people.stdout.getvalue() == ""  # type: ignore[attr-defined]
+
+
+def test_config_list_is_a_table_on_a_terminal_and_plain_lines_elsewhere(
+    pepys: Pepys, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PEPYS_INDEX_BUDGET_MS", "5")
+    monkeypatch.setenv("COLUMNS", "80")
+    terminal = Terminal()
+    args = argparse.Namespace(**{**vars(options.defaults()), "what": "list"})
+
+    config.run(args, Output(terminal, io.StringIO(), color=False))
+    plain = pepys("config", "list").stdout.splitlines()
+
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue()).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line for line in lines if line.startswith("[")] == [f"[{section}]" for section in SECTIONS]
+    assert any(line.split()[:2] == ["budgetMs", "5"] for line in lines)
+    assert "index.budgetMs = 5  (default: 2000; from environment PEPYS_INDEX_BUDGET_MS)" in plain
+    assert sum(" = " in line for line in plain) == len(KEYS)
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (0, []),
+        (1, ["1 credential is masked; `pepys call` shows it."]),
+        (3, ["3 credentials are masked; `pepys call` shows them."]),
+    ],
+)
+def test_masks_are_counted_in_words(count: int, words: list[str]) -> None:
+    said = [
+        "".join(span if isinstance(span, str) else span.text for span in line) for line in render.redacted_lines(count)
+    ]
+
+    assert said == words

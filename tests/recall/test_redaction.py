@@ -34,6 +34,7 @@ def texts(diary: Diary, session: str, *, max_chars: int = 20_000, **keywords: An
             page = workspace.call(page["next"])
 
 
+@pytest.mark.requirement("privacy.masked_where_shown")
 @pytest.mark.parametrize("name", TOKENS)
 def test_a_planted_credential_is_masked_where_it_is_shown_and_exact_where_it_is_called(diary: Diary, name: str) -> None:
     said = f"please use {LEADS.get(name, '')}{TOKENS[name]} for the harbour"

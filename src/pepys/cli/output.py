@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from pepys.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from pepys.errors import PepysError
 
@@ -50,6 +52,19 @@ class Output:
         """Print data for people. Control characters are made visible, wherever the text came from."""
         self._print(self.stdout, spans)
 
+    def table(self, rows: Iterable[tuple[Sequence[Span], Sequence[Span], Sequence[Span]]]) -> None:
+        """Print rows of cells for people at a terminal: a name, a value that keeps to its place, words that wrap."""
+        from rich.table import Table
+
+        console = self._console(self.stdout)
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold", max_width=console.width // 5)
+        table.add_column(overflow="fold", ratio=1)
+        for row in rows:
+            table.add_row(*map(_assembled, row))
+        console.print(table)
+
     def note(self, *spans: Span | str) -> None:
         """Say something that is not data, on stderr."""
         self._print(self.stderr, spans)
@@ -68,14 +83,10 @@ class Output:
         self.stdout.flush()
 
     def _print(self, stream: TextIO, spans: tuple[Span | str, ...]) -> None:
-        runs = [span if isinstance(span, Span) else Span(span) for span in spans]
         if stream.isatty():
-            from rich.text import Text
-
-            text = Text.assemble(*((printable(run.text), run.style) for run in runs))
-            self._console(stream).print(text, soft_wrap=True)
+            self._console(stream).print(_assembled(spans), soft_wrap=True)
         else:
-            stream.write(printable("".join(run.text for run in runs)) + "\n")
+            stream.write(printable("".join(span.text if isinstance(span, Span) else span for span in spans)) + "\n")
 
     def _console(self, stream: TextIO) -> Console:
         if stream not in self._consoles:
@@ -83,6 +94,13 @@ class Output:
 
             self._consoles[stream] = Console(file=stream, no_color=not self.color, highlight=False)
         return self._consoles[stream]
+
+
+def _assembled(spans: Sequence[Span | str]) -> Text:
+    from rich.text import Text
+
+    runs = [span if isinstance(span, Span) else Span(span) for span in spans]
+    return Text.assemble(*((printable(run.text), run.style) for run in runs))
 
 
 def json_text(value: object, indent: int | None = None) -> str:

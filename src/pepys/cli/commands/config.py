@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pepys import config
@@ -35,15 +36,39 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if out.as_json:
         out.json({"keys": rows, "ignored": None if resolved.ignored is None else str(resolved.ignored)})
         return 0
-    for row in rows:
-        origin = row["origin"] if row["origin"] == "default" else f"default: {row['default']}; from {row['origin']}"
-        out.line(Span(str(row["key"]), "bold"), f" = {_shown(row['value'])}  ", Span(f"({origin})", "dim"))
-        out.line(Span(f"    {row['description']}", "dim"))
+    if out.stdout.isatty():
+        _tabulate(rows, out)
+    else:
+        for row in rows:
+            out.line(f"{row['key']} = {_shown(row['value'])}  ({_origin(row)})")
+            out.line(f"    {row['description']}")
     if resolved.ignored is not None:
         out.note(
             f"{resolved.ignored} is ignored: its project is not trusted (`pepys trust {resolved.ignored.parent}`)."
         )
     return 0
+
+
+def _tabulate(rows: Sequence[Mapping[str, object]], out: Output) -> None:
+    """One table a section, under the heading that it has in a file."""
+    for section in config.SECTIONS:
+        cells = []
+        for row in rows:
+            prefix, _, name = str(row["key"]).partition(".")
+            if prefix == section:
+                style = "" if row["origin"] == "default" else "bold yellow"
+                meaning = [Span(str(row["description"]), "dim")]
+                if style:
+                    meaning.append(Span(f" ({_origin(row)})", "yellow"))
+                cells.append(([Span(name, "bold")], [Span(_shown(row["value"]), style)], meaning))
+        out.line(Span(f"[{section}]", "cyan"))
+        out.table(cells)
+        out.line()
+
+
+def _origin(row: Mapping[str, object]) -> str:
+    origin = str(row["origin"])
+    return origin if origin == "default" else f"default: {row['default']}; from {origin}"
 
 
 def _plain(value: object) -> object:
