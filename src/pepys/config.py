@@ -190,6 +190,24 @@ class Journal:
 
 
 @dataclass(frozen=True, slots=True)
+class Events:
+    """Event search."""
+
+    workspace_roots: tuple[str, ...] = field(
+        default=(),
+        metadata=about(
+            "Absolute directories: events are shown of sessions that worked inside one of them. None: the Git worktree "
+            "of the working directory, else that directory itself.",
+            personal=True,
+        ),
+    )
+    session_dirs: tuple[str, ...] = field(
+        default=(),
+        metadata=about("More folders of session files, such as archives. Being listed grants nothing.", personal=True),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The resolved values.
 
@@ -202,6 +220,7 @@ class Config:
     index: Index
     guest: Guest
     journal: Journal
+    events: Events
     origins: Mapping[str, str]
     ignored: Path | None = None
 
@@ -269,7 +288,7 @@ def _shown(value: object) -> str:
     return "[]" if value == () else "empty" if value == "" else str(value)
 
 
-SECTIONS: Mapping[str, type] = {"memory": Memory, "index": Index, "guest": Guest, "journal": Journal}
+SECTIONS: Mapping[str, type] = {"memory": Memory, "index": Index, "guest": Guest, "journal": Journal, "events": Events}
 KEYS: Mapping[str, Key] = {key.name: key for key in _keys()}
 
 SHORT_VARIABLES: Mapping[str, str] = {"PEPYS_INDEX_DIR": "memory.indexDir"}
@@ -283,6 +302,8 @@ class Shared(NamedTuple):
 
 
 SHARED_VARIABLES: Mapping[str, Shared] = {
+    "PI_EVENT_SEARCH_WORKSPACE_ROOT": Shared("events.workspaceRoots"),
+    "PI_SESSION_DIR": Shared("events.sessionDirs"),
     "PI_MEMSEARCH_STORE_CMD": Shared("journal.storeCommand"),
     "PI_MEMSEARCH_SCAN_ROOTS": Shared("journal.scanRoots"),
     "PI_MEMSEARCH_CAPTURE_MODEL": Shared("journal.captureModel"),
@@ -292,7 +313,7 @@ SHARED_VARIABLES: Mapping[str, Shared] = {
     "PI_MEMSEARCH_SNAPSHOT": Shared("journal.snapshot", {"off": False}),
     "PI_MEMSEARCH_AUTO_CONTEXT": Shared("journal.autoContext", {"on": True}),
 }
-"""Variables of spec 4. Our own variable for the same key wins."""
+"""Variables of specs 3 and 4. Our own variable for the same key wins."""
 
 
 class Layer(NamedTuple):

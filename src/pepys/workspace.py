@@ -65,13 +65,14 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
     def placed(path: Path | str | None) -> Path | None:
         return None if path is None else Path(os.path.normpath(base / Path(path)))
 
+    settings = config.load(env, base, config_overrides, trusted)
     context = Context(
         host=host,
         cwd=base,
-        config=config.load(env, base, config_overrides, trusted),
+        config=settings,
         env=env,
         agent_dir=placed(agent_dir),
-        session_dirs=tuple(base / Path(path) for path in session_dirs),
+        session_dirs=tuple(base / Path(path) for path in (*session_dirs, *settings.events.session_dirs)),
         index_dir=placed(index_dir),
         session_file=placed(session_file),
         current_session_id=current_session_id,

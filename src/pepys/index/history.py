@@ -268,6 +268,8 @@ class History:
 
                 applying = Applying(catalog, engine, self._policy, seen, deadline=deadline, progress=self._progress)
                 applying.run(todo, known, result)
+                if not result.left and not result.failed:
+                    catalog.remember("reconciled", str(time.time_ns() // 1_000_000))
             finally:
                 catalog.close()
                 engine.settle()
@@ -324,6 +326,7 @@ class History:
             None if stores is None else stores.engine,
             overlay,
             known_standings={} if stores is None else stores.standings,
+            trees={} if stores is None else stores.trees,
             excluded=frozenset(path for path, found in seen.found.items() if self.excluded(found)),
             failed=refreshed.failed,
             reasons=refreshed.reasons,
@@ -428,6 +431,7 @@ class _Stores:
     _version: int | None = None
     _known: dict[str, Source] = field(default_factory=dict)
     standings: Known = field(default_factory=dict)
+    trees: dict[int, object] = field(default_factory=dict)  # by generation; they grow as their sources do
 
     def consistent(self) -> tuple[Mapping[str, Source], frozenset[int]]:
         """Sources and garbage as of one moment, the text being of the same moment.
@@ -452,5 +456,7 @@ class _Stores:
         if version != self._version:
             self._known = {source.path: source for source in self.catalog.sources()}
             self.standings = {}
+            live = {source.generation for source in self._known.values()}
+            self.trees = {generation: tree for generation, tree in self.trees.items() if generation in live}
             self._version = version
         return self._known

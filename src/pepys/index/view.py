@@ -67,6 +67,7 @@ class View:
         overlay: Overlay,
         *,
         known_standings: Known,
+        trees: dict[int, object],
         excluded: frozenset[str],
         failed: Mapping[str, str],
         reasons: Sequence[str],
@@ -82,6 +83,7 @@ class View:
         self._catalog, self._engine, self._overlay = catalog, engine, overlay
         self._garbage = garbage
         self._known_standings = known_standings
+        self.trees = trees  # what event search keeps of committed readings, by generation
         self._committed = {source.generation: source for source in known.values()}
         self._growing = {source.generation for source in known.values() if source.appending}
         self.policy = policy
@@ -123,6 +125,15 @@ class View:
         if self._catalog is None or source.tier == "hot" or source.generation not in self._committed:
             return None
         return self._catalog.digest(source.generation, branches)
+
+    def reconciled(self) -> int | None:
+        """When everything that was listed had been read for the last time before this view, ms; None if never."""
+        made = None if self._catalog is None else self._catalog.meta("reconciled")
+        return None if made is None else int(made)
+
+    def committed(self, source: Source) -> bool:
+        """Whether all rows of a source are in the catalog."""
+        return source.generation in self._committed and source.generation not in self._overlay.rows
 
     # Rows
 
