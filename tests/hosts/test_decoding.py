@@ -172,6 +172,13 @@ def test_what_an_entry_points_to_is_its_target(host: str) -> None:
     assert targets == ["t", "f", "k"]
 
 
+def test_a_label_says_its_words_and_one_that_is_taken_away_says_nothing(host: str) -> None:
+    label = {"type": "label", "id": "a", "targetId": "t"}
+
+    assert [block.text for block in decoded(host, {**label, "label": "good idea"}).blocks] == ["good idea"]
+    assert decoded(host, {**label, "label": ""}).blocks == decoded(host, label).blocks == ()
+
+
 def test_pis_names_set_change_and_clear_the_title() -> None:
     titles = [entry.title for entry in recorded_entries("pi", "21-37-49-202Z") if entry.title is not None]
 

@@ -197,7 +197,8 @@ def shared(record: Record) -> Entry | None:
         case "custom":
             return entry(record, custom_type=string(value.get("customType")))
         case "label":
-            return entry(record, target=string(value.get("targetId")))
+            label = string(value.get("label"))  # none: the label is taken away
+            return entry(record, target=string(value.get("targetId")), blocks=(Block("text", label),) if label else ())
         case "session_info":
             return entry(record, title=string(value.get("name")) or "")
         case "model_change" | "thinking_level_change":
