@@ -137,14 +137,16 @@ class View:
 
     # Rows
 
-    def rows(self, source: Source) -> Iterator[Row]:
-        """Every row of a source, in append order, as of this view."""
+    def rows(self, source: Source, first: int = 0) -> Iterator[Row]:
+        """The rows of a source from entry position *first* on, in append order, as of this view."""
         new = self._overlay.rows.get(source.generation, [])
         inactive = self._overlay.inactive.get(source.generation)
         if self._catalog is not None and source.generation in self._committed:
-            for row in self._catalog.rows(source.generation, 0, new[0].position if new else None):
+            for row in self._catalog.rows(source.generation, first, new[0].position if new else None):
                 yield row if inactive is None else row._replace(active=row.position not in inactive)
         for row in new:
+            if row.position < first:
+                continue
             yield row._replace(active=inactive is None or row.position not in inactive)
 
     def row(self, place: Place) -> Row | None:

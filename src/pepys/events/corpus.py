@@ -1,0 +1,233 @@
+"""What of somebody's history one caller may see, and which of it a call is about (spec 3, "Search corpus")."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from pepys.errors import AmbiguousSession, EventNotFound, InvalidEventArgument
+from pepys.events.authorisation import Authority, homes, within, workspace
+from pepys.events.states import Tree
+from pepys.events.trees import tree
+from pepys.hosts import places
+from pepys.hosts.base import surroundings
+from pepys.index import links
+from pepys.index.document import Place
+from pepys.index.source import Row, Source, stem
+from pepys.index.view import View
+from pepys.model.context import Context
+from pepys.model.events import CURRENT
+
+BUDGET_MB, FILE_LIMIT = "PI_EVENT_SEARCH_STARTUP_BUDGET_MB", "PI_EVENT_SEARCH_STARTUP_FILE_LIMIT"
+
+
+class Located(NamedTuple):
+    """An event that was found by its identity."""
+
+    source: Source
+    tree: Tree
+    row: Row
+    cutoff: int | None  # of the caller's own session: the position from which on nothing may be seen
+
+
+class Selection(NamedTuple):
+    """The sources that a search is about."""
+
+    sources: Sequence[Source]
+    cutoffs: Mapping[int, int]  # by generation
+    explicit: bool = False  # the caller named the session
+    subagents_left_out: int = 0
+    over_budget: Sequence[Source] = ()  # older or larger ones that the caller's budgets leave out
+
+
+def files(context: Context, session: str | None) -> list[str]:
+    """Absolute paths that the call names itself, wherever they lie. Naming one grants nothing."""
+    named = [] if context.session_file is None else [str(context.session_file)]
+    if session is not None and _is_path(session):
+        named.append(places.absolute(session, surroundings(context)))
+    return named
+
+
+class Corpus:
+    """A view as one caller may see it."""
+
+    def __init__(self, view: View, context: Context) -> None:
+        """Take in a view and a call's circumstances.
+
+        Raises:
+            InvalidConfiguration: A configured workspace root cannot be used.
+        """
+        self.view, self._context = view, context
+        explicit = context.config.events.workspace_roots
+        if context.workspace_root is not None:
+            explicit = (str(context.workspace_root),)
+        self.roots = workspace(explicit, str(context.cwd), homes(context.env))
+        self._authority = Authority(self.roots)
+        self.current = self._current()
+
+    def allows(self, source: Source) -> bool:
+        """Whether the caller may see a source."""
+        return self._authority.allows(source.cwd)
+
+    def visible(self) -> list[Source]:
+        """All sources that the caller may see, in no particular order."""
+        return [source for source in self.view.sources.values() if self.allows(source)]
+
+    def is_current(self, source: Source) -> bool:
+        """Whether a source holds the caller's own session."""
+        return self.current is not None and source.session == self.current
+
+    # What a call is about
+
+    def named(self, session: str, *, searchable: bool = False) -> list[Source]:
+        """The visible sources of a session: of the caller's own, where its file is known, that file.
+
+        Cold ones are read for this view; to be searched, they must be asked for so.
+
+        Raises:
+            EventNotFound: There are none that the caller may see.
+            InvalidEventArgument: The caller's own session is meant and not known.
+        """
+        wanted = session.strip()
+        if wanted == CURRENT:
+            if self.current is None:
+                raise InvalidEventArgument('The "current" session is not available in this invocation context.')
+            wanted = self.current
+        if _is_path(wanted):
+            source = self.view.sources.get(places.absolute(wanted, surroundings(self._context)))
+            found = [] if source is None or not self.allows(source) else [source]
+        else:
+            visible = self.visible()
+            found = [source for source in visible if source.session == wanted]
+            found = found or [source for source in visible if stem(source.path) == wanted]
+        own = [source for source in found if source.path == str(self._context.session_file)]
+        found = own or found
+        if not found:
+            raise EventNotFound
+        return [self.view.resolved(source, searchable=searchable) for source in found]
+
+    def select(self, session: str | None, cwd: str | None, *, subagents: bool) -> Selection:
+        """The sources that a search is about.
+
+        Raises:
+            EventNotFound: A session is named that the caller may not see, or that does not exist.
+            InvalidEventArgument: It is the caller's own, and it is not known which of its events makes this call.
+        """
+        if session is not None:
+            named = self._in_folder(self.named(session, searchable=True), cwd)
+            return Selection(named, self._cutoffs(named), explicit=True)
+        visible = [source for source in self._in_folder(self.visible(), cwd) if not self.is_current(source)]
+        kept = [source for source in visible if subagents or source.kind != "subagent"]
+        within_budget, over = _affordable(kept, self._context.env)
+        return Selection(within_budget, {}, subagents_left_out=len(visible) - len(kept), over_budget=over)
+
+    def find(self, session: str, entry: str) -> Located:
+        """The event with an identity.
+
+        Raises:
+            EventNotFound: There is none that the caller may see.
+            AmbiguousSession: Several files of the session hold it, and not alike.
+        """
+        found: list[Located] = []
+        for source in self.named(session):
+            made = tree(self.view, source)
+            node = made.find(entry)
+            row = None if node is None else self.view.row(Place(source.generation, node.position, 0))
+            if row is not None:
+                cutoff = self.cutoff(source)
+                if cutoff is None or row.position < cutoff:
+                    found.append(Located(source, made, row, cutoff))
+        if not found:
+            raise EventNotFound
+        if len({(place.row.type, place.row.time, place.row.crc) for place in found}) > 1:
+            paths = sorted(place.source.path for place in found)
+            raise AmbiguousSession(
+                f"{len(paths)} files of session {session} hold different entries {entry}.",
+                hint="Name one of the files instead of the session.",
+                details={"session": session, "candidates": paths[:50]},
+            )
+        return max(found, key=lambda place: (place.source.stamp.mtime_ns, place.source.path))
+
+    def cutoff(self, source: Source) -> int | None:
+        """The position in the caller's own session from which on nothing may be seen; None in any other session.
+
+        It is that of the event that holds the invoking call; where that is not in the file yet, all of the file is
+        older.
+
+        Raises:
+            InvalidEventArgument: It is the caller's own session, and nothing says which event makes the call.
+        """
+        if not self.is_current(source):
+            return None
+        context, made = self._context, tree(self.view, source)
+        if context.tool_call_id is None and context.invocation_entry_id is None:
+            raise InvalidEventArgument("Current session retrieval requires an invocation cutoff.")
+        if context.tool_call_id is not None:
+            # A result names the call too, but never comes before it.
+            linked = self.view.linked([source], links.key("call", context.tool_call_id))
+            if linked:
+                return self._calling(source, [position for _, position in linked])
+        if context.invocation_entry_id is not None:
+            node = made.find(context.invocation_entry_id)
+            if node is not None:
+                return node.position
+        return len(made.nodes)
+
+    def _calling(self, source: Source, positions: Sequence[int]) -> int:
+        """The last of these entries that is a model's message, else the first one."""
+        messages = []
+        for position in positions:
+            row = self.view.row(Place(source.generation, position, 0))
+            if row is not None and row.role == "assistant":
+                messages.append(position)
+        return messages[-1] if messages else positions[0]
+
+    def _cutoffs(self, sources: Iterable[Source]) -> dict[int, int]:
+        found = {source.generation: self.cutoff(source) for source in sources}
+        return {generation: cutoff for generation, cutoff in found.items() if cutoff is not None}
+
+    def _current(self) -> str | None:
+        context = self._context
+        if context.session_file is not None:
+            source = self.view.sources.get(str(context.session_file))
+            if source is not None:
+                return source.session
+        return context.current_session_id
+
+    def _in_folder(self, sources: Sequence[Source], folder: str | None) -> list[Source]:
+        """Those of *sources* that worked in a folder or below it; it never grants anything."""
+        if folder is None:
+            return list(sources)
+        wanted = os.path.realpath(places.absolute(folder, surroundings(self._context)))
+        return [source for source in sources if source.cwd and within(os.path.realpath(source.cwd), wanted)]
+
+
+def _is_path(session: str) -> bool:
+    return os.sep in session or session.endswith((".jsonl", ".jsonl.gz"))
+
+
+def _affordable(sources: Sequence[Source], env: Mapping[str, str]) -> tuple[list[Source], list[Source]]:
+    """What the caller's budgets, if any, let be searched: newest first; one that is too large is passed over."""
+    room, files_left = _budget(env.get(BUDGET_MB)) * (1 << 20), _budget(env.get(FILE_LIMIT))
+    if math.isinf(room) and math.isinf(files_left):
+        return list(sources), []
+    taken: list[Source] = []
+    over: list[Source] = []
+    for source in sorted(sources, key=lambda source: (-source.stamp.mtime_ns, source.path)):
+        if len(taken) < files_left and source.stamp.size <= room:
+            taken.append(source)
+            room -= source.stamp.size
+        else:
+            over.append(source)
+    return taken, over
+
+
+def _budget(text: str | None) -> float:
+    """A number, at least 0; anything else is no budget."""
+    try:
+        number = float(text or "inf")
+    except ValueError:
+        return math.inf
+    return number if number >= 0 else math.inf
