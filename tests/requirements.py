@@ -309,6 +309,14 @@ PROMISES: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("walk.error", "A provider's error is returned as error, with what was visited."),
         ("guest.isolated", "Guests reach no files, processes or network; session files neither."),
         (
+            "guest.reads_only",
+            "Guests see and call only actions that read; a program cannot run a program.",
+            "ADR 16",
+        ),
+        ("guest.limits", "Time, memory, recursion, calls and output of a program are bounded.", "ADR 16"),
+        ("guest.exact", "Programs get the text as it is, unless memory.redact is always.", "ADR 12"),
+        ("guest.errors", "What is not there is a result with error; everything else is raised in the program."),
+        (
             "guest.no_query_language",
             "Requests have no predicates, projections or groupings.",
         ),

@@ -16,7 +16,7 @@ from pepys.actions.table import ACTIONS
 from pepys.errors import AddressNotFound, GuestUnavailable, ProgramFailed, ProgramStopped
 from pepys.guest import bridge
 from tests.guest.conftest import Run, alone
-from tests.recall.diary import Diary, called, returned, said, user
+from tests.recall.diary import Diary, Json, called, returned, said, user
 
 Value = Callable[..., Any]
 
@@ -192,6 +192,7 @@ def test_the_catalog_leads_to_history_as_the_specification_does_it(diary: Diary,
     assert found["total"] == 2
 
 
+@pytest.mark.requirement("guest.reads_only")
 def test_the_catalog_of_a_guest_has_only_what_it_can_call(value: Value, monkeypatch: pytest.MonkeyPatch) -> None:
     row = ACTIONS["memory.sessions"]._replace(ref="memory.wipe", annotations=Annotations(False, True, False))
     monkeypatch.setitem(cast(dict[str, Action], ACTIONS), row.ref, row)
@@ -206,6 +207,7 @@ def test_the_catalog_of_a_guest_has_only_what_it_can_call(value: Value, monkeypa
     assert (provided, wipe) == (["memory", "tools"], False)
 
 
+@pytest.mark.requirement("guest.reads_only")
 @pytest.mark.parametrize(
     "call",
     [
@@ -236,6 +238,7 @@ def test_what_does_not_only_read_is_beyond_a_guest(run: Run, monkeypatch: pytest
 # Errors of calls
 
 
+@pytest.mark.requirement("guest.errors")
 @pytest.mark.parametrize("code", sorted(bridge.RESULT_CODES))
 def test_what_is_not_there_is_a_result_with_its_error(code: str) -> None:
     def answer(ref: str, args: Mapping[str, object]) -> object:
@@ -248,6 +251,7 @@ def test_what_is_not_there_is_a_result_with_its_error(code: str) -> None:
     assert outcome.value == [{"code": code, "message": "Not there.", "address": "a"}, [], None]
 
 
+@pytest.mark.requirement("guest.errors")
 @pytest.mark.parametrize(
     ("call", "error"),
     [
@@ -384,8 +388,17 @@ def test_a_giant_result_is_a_preview() -> None:
     assert outcome.value == {"resultTruncated": True, "chars": 3011, "preview": '{"text":"' + "x" * 1991}
 
 
-def test_assistant_text_crosses_the_bridge_exactly(diary: Diary, value: Value) -> None:
-    key = "sk-" + "a1B2" * 12
+@pytest.mark.requirement("guest.exact")
+@pytest.mark.parametrize("redact", ["off", "surfaces", "always"])
+def test_a_program_gets_the_text_itself_unless_everything_is_masked(diary: Diary, redact: str) -> None:
+    key = "ghp_" + "a1B2" * 10
     diary.session("s", said("a", None, f"the key is {key}"))
+    program = "return memory.recall(query='key', scope='global')['hits'][0]['snippet']"
+    settings: Json = {"shown": True, "config_overrides": {"memory": {"redact": redact}}}
 
-    assert value("memory.recall(query='key', scope='global')['hits'][0]['snippet']") == f"the key is {key}"
+    found = diary.call("guest.run", {"program": program}, **settings)
+
+    shown = diary.call("memory.recall", {"query": "key", "scope": "global"}, **settings)["hits"][0]["snippet"]
+    masked = f"the key is {'*' * len(key)}"
+    assert shown == (f"the key is {key}" if redact == "off" else masked)
+    assert found["value"] == (masked if redact == "always" else f"the key is {key}")

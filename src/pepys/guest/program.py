@@ -146,6 +146,7 @@ class _Run:
     def _checkout(self) -> dict[str, Any]:
         limits = {
             "max_memory": self._limits.memory_bytes,
+            # Also ends a worker whose host has died.
             "max_feed_duration_secs": self._limits.timeout_ms / 1000,
             "max_recursion_depth": MAX_DEPTH,
             # A call that is awaited suspends twice, and so do names and imports.
