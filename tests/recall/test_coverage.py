@@ -10,7 +10,7 @@ import pytest
 
 from pepys.errors import PepysError
 from pepys.model.coverage import REASONS
-from pepys.recall import evidence, search
+from pepys.recall import budgets, evidence
 from tests.recall.diary import (
     Diary,
     append,
@@ -318,7 +318,7 @@ def test_a_busy_index_is_harmless(diary: Diary) -> None:
 @pytest.mark.requirement("budget.items")
 @pytest.mark.parametrize("asked", [{"query": "word"}, {}, {"role": "user"}, {"query": "word", "queryMode": "phrase"}])
 def test_paging_ends_at_the_item_budget(diary: Diary, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]) -> None:
-    monkeypatch.setattr(search, "MAX_ITEMS", 5)
+    monkeypatch.setattr(budgets, "ITEMS", 5)
     diary.talk("one", *["word"] * 8)
 
     with diary.open() as workspace:
@@ -334,7 +334,7 @@ def test_paging_ends_at_the_item_budget(diary: Diary, monkeypatch: pytest.Monkey
 def test_a_page_that_ends_before_the_item_budget_says_nothing_of_it(
     diary: Diary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "MAX_ITEMS", 5)
+    monkeypatch.setattr(budgets, "ITEMS", 5)
     diary.talk("one", *["word"] * 4)
 
     page = diary.recall("word", pageSize=50)
@@ -344,7 +344,7 @@ def test_a_page_that_ends_before_the_item_budget_says_nothing_of_it(
 
 @pytest.mark.requirement("budget.entries", "budget.totals")
 def test_phrases_are_verified_up_to_a_budget(diary: Diary, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "MAX_CANDIDATES", 3)
+    monkeypatch.setattr(budgets, "ENTRIES", 3)
     diary.talk("one", *["some word here"] * 5)
 
     page = diary.recall("word here", queryMode="phrase")
@@ -360,7 +360,7 @@ def test_browsing_with_filters_is_exact_beyond_the_candidate_budget(
     diary.talk("one", *["word"] * 5)
     diary.talk("two", *["word"] * 5)
     exact = diary.recall("", role="user")
-    monkeypatch.setattr(search, "MAX_CANDIDATES", 3)
+    monkeypatch.setattr(budgets, "ENTRIES", 3)
 
     page = diary.recall("", role="user")
 
@@ -437,19 +437,9 @@ def rewrite_before_evidence(monkeypatch: pytest.MonkeyPatch, path: Path) -> None
 
 @pytest.mark.requirement("coverage.reasons")
 def test_every_reason_in_the_table_is_given_somewhere() -> None:
-    sources = Path(search.__file__).parents[1].rglob("*.py")
+    sources = Path(budgets.__file__).parents[1].rglob("*.py")
     code = "".join(source.read_text(encoding="utf-8") for source in sources if source.name != "coverage.py")
 
     unused = {reason for reason in REASONS if f'"{reason}"' not in code}
 
     assert unused == set()
-
-
-def test_a_count_of_hot_sessions_is_taken_and_said_not_to_be_followed(diary: Diary) -> None:
-    diary.talk("one", "word")
-
-    page = diary.recall("word", config_overrides={"memory": {"hotSessions": 50}})
-
-    assert ids(page) == ["one-0"]
-    assert page["coverage"]["reasons"] == ["hot_sessions_not_followed"]
-    assert page["coverage"]["complete"]

@@ -688,9 +688,9 @@ def test_a_digest_has_the_specifications_fields(
 
 @pytest.mark.requirement("budget.digests")
 def test_no_more_cold_sessions_than_the_budget_are_candidates(diary: Diary, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pepys.recall import search
+    from pepys.recall import budgets
 
-    monkeypatch.setattr(search, "MAX_DIGESTS", 3)  # instead of 10,000
+    monkeypatch.setattr(budgets, "DIGESTS", 3)  # instead of 10,000
     many(diary, 5)
 
     page = cold(diary, "word")

@@ -5,7 +5,7 @@ A record's haystack is its searchable text, a cold session's are the single word
 
 from __future__ import annotations
 
-from collections import Counter
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from pepys.index.engines.base import Run, Runs
 from pepys.index.source import Source
 from pepys.model.entry import Event
 from pepys.recall import cold, phrase, regex
-from pepys.text import folded
+from pepys.text import GIANT, folded
 
 MIN_LITERAL_CHARS = 3
 """Shorter literals stand in most records: asking the index for them costs more than it saves."""
@@ -56,7 +56,7 @@ class Matching:
         """
         if self.error is not None:
             return Matched((), (), frozenset((self.error["code"],)), self.error)
-        taken: list[tuple[Place, Event] | tuple[Source, Digest]] = []
+        taken: list[tuple[Place, Event] | tuple[Source, Digest, str]] = []
 
         def haystack() -> Iterator[str]:
             for place, event, text in records:
@@ -64,23 +64,31 @@ class Matching:
                     taken.append((place, event))
                     yield text
             for source, digest in digests:
-                for word in filter(self._possible, cold.words(digest)):
-                    taken.append((source, digest))
-                    yield word
+                for word in cold.words(digest):
+                    for form in filter(self._possible, _forms(word)):
+                        taken.append((source, digest, word))
+                        yield form
+                    if word.startswith(GIANT):
+                        self.within_words = False  # what it stands for is not known
 
         matches = regex.match(self._pattern, haystack(), self._limits)
         found: list[tuple[Place, Event, int]] = []
-        words: Counter[int] = Counter()
+        words: dict[int, set[str]] = {}
         held: dict[int, tuple[Source, Digest]] = {}
         for number, offset in matches.found.items():
             match taken[number]:
                 case (Place() as place, Event() as event):
                     found.append((place, event, offset))
-                case (Source() as source, Digest() as digest):
-                    words[source.generation] += 1
+                case (Source() as source, Digest() as digest, str() as word):
+                    words.setdefault(source.generation, set()).add(word)
                     held[source.generation] = (source, digest)
-        sessions = tuple((*held[generation], count) for generation, count in words.items())
+        sessions = tuple((*held[generation], len(matched)) for generation, matched in words.items())
         return Matched(tuple(found), sessions, matches.reasons, matches.error)
 
     def _possible(self, text: str) -> bool:
         return all(literal in text for literal in self._literals)
+
+
+def _forms(word: str) -> tuple[str, ...]:
+    """A word, and the letters and marks that it may have been composed of: a text holds the one or the other."""
+    return (word,) if word.isascii() else tuple(dict.fromkeys((word, unicodedata.normalize("NFKD", word))))

@@ -98,12 +98,26 @@ _WORDS: Ranges = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A), (0x17F
 def within_words(pattern: str) -> bool:
     """Whether whatever *pattern* matches in a text lies within one word of it, so that words alone tell.
 
-    False where that is not certain. Words are the runs that `text.tokens` makes; only ASCII ones are looked into.
+    False where that is not certain. Words are the runs that `text.tokens` makes, each also taken apart into letters and
+    marks; only ASCII letters are looked into. What matches without any letter lies in no word.
 
     Raises:
         InvalidRegex: As `parse` does.
     """
-    return all(map(_within_word, chain.from_iterable(parse(pattern).body)))
+    body = parse(pattern).body
+    return all(map(_within_word, chain.from_iterable(body))) and all(any(map(_consumes, found)) for found in body)
+
+
+def _consumes(node: Node) -> bool:
+    """Whether a piece never matches the empty text."""
+    match node:
+        case Char() | Class():
+            return True
+        case Repeat(body, least, _, _):
+            return least > 0 and _consumes(body)
+        case Group(body, _):
+            return all(any(map(_consumes, found)) for found in body)
+    return False
 
 
 def _within_word(node: Node) -> bool:
