@@ -8,6 +8,7 @@ from pepys import normalise
 from pepys.hosts import HOSTS
 from pepys.hosts.reading import examine
 from pepys.index.document import Document, Place, document
+from pepys.index.policy import Policy
 from pepys.model.entry import Entry
 
 
@@ -18,4 +19,4 @@ def documents(paths: Iterable[str]) -> Iterator[Document]:
             if isinstance(item, Entry):
                 event = normalise.event(item)
                 if event.record:
-                    yield document(Place(generation, position, 0), event, thinking=False, output=True)
+                    yield document(Place(generation, position, 0), event, Policy())
