@@ -8,7 +8,9 @@ from typing import Any
 from pepys import normalise
 from pepys.errors import SourceUnavailable
 from pepys.events.drawing import Drawn
+from pepys.events.snippet import preview
 from pepys.events.states import Node, Tree
+from pepys.events.times import iso
 from pepys.hosts import HOSTS
 from pepys.hosts.reading import examine
 from pepys.index.history import History
@@ -16,8 +18,6 @@ from pepys.index.view import View
 from pepys.model.context import Context
 from pepys.model.entry import Entry
 from pepys.recall import scope, shown
-
-PREVIEW_CHARS = 120
 
 _STAND_OUT = frozenset({"compaction", "branch_summary", "reset_boundary"})
 
@@ -43,15 +43,17 @@ def tree(result: Mapping[str, Any]) -> Tree:
 
 
 def drawn(result: Mapping[str, Any]) -> list[Drawn]:
-    """The entries of an outline as they are drawn; what is labelled or summarises stands out."""
+    """The entries of an outline as they are drawn; what is labelled or summarises stands out, and the first prompt."""
+    first = next((entry["entryId"] for entry in result["entries"] if entry["role"] == "user"), None)
     return [
         Drawn(
-            _what(entry),
+            f"{role} {entry['tool']}" if entry["tool"] else role,
             entry["preview"],
             (entry["label"],) if entry.get("label") else (),
-            bool(entry.get("label")) or entry["entryType"] in _STAND_OUT,
+            bool(entry.get("label")) or entry["entryType"] in _STAND_OUT or entry["entryId"] == first,
         )
         for entry in result["entries"]
+        for role in [str(entry["role"] or entry["entryType"])]
     ]
 
 
@@ -96,7 +98,7 @@ def _entries(entries: Sequence[Entry], context: Context) -> Iterator[dict[str, A
             "entryType": entry.type,
             "role": entry.role,
             "tool": entry.tool,
-            "timestamp": entry.time,
+            "timestamp": iso(entry.time),
             "branchState": state.branch,
             "contextRole": state.context,
             "selectionState": state.selection,
@@ -104,11 +106,6 @@ def _entries(entries: Sequence[Entry], context: Context) -> Iterator[dict[str, A
             **({"label": _preview(label, context)} if label else {}),
             "preview": _preview(_words(entry), context),
         }
-
-
-def _what(entry: Mapping[str, Any]) -> str:
-    role = entry["role"] or entry["entryType"]
-    return f"{role} {entry['tool']}" if entry["tool"] else str(role)
 
 
 def _words(entry: Entry) -> str:
@@ -123,5 +120,4 @@ def _words(entry: Entry) -> str:
 
 
 def _preview(text: str, context: Context) -> str:
-    whole = " ".join(shown.text(text, context).text.split())
-    return whole if len(whole) <= PREVIEW_CHARS else whole[: PREVIEW_CHARS - 1] + "…"
+    return preview(shown.text(text, context).text)
