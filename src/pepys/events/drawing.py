@@ -5,6 +5,7 @@ Lines are made of runs with a look; which colours a look has is for whoever prin
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -242,17 +243,26 @@ def _flat(text: str) -> str:
 def _cut(text: str, width: int, pen: Pen) -> str:
     if _columns(text) <= width:
         return text
-    if width <= len(pen.cut):
+    room = width - len(pen.cut)
+    if room <= 0:
         return pen.cut[:width]
-    from rich.cells import set_cell_size
-
-    return set_cell_size(text[: width * 4], width - len(pen.cut)).rstrip() + pen.cut
+    end = taken = 0
+    while (taken := taken + _width(text[end])) <= room:
+        end += 1
+    return text[:end].rstrip() + pen.cut
 
 
 def _columns(text: str) -> int:
-    """How many columns of a terminal *text* takes."""
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
+    """How many columns of a terminal *text* takes, at most.
 
-    return cell_len(text)
+    Terminals differ in what they join: emoji, Indic vowel signs. A line that is wrapped is worse than a shorter one.
+    """
+    return len(text) if text.isascii() else sum(map(_width, text))
+
+
+def _width(char: str) -> int:
+    if char.isascii() or char in "\u00ad\ufe0f":  # the second makes a symbol an emoji
+        return 1
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
