@@ -217,6 +217,24 @@ def read_entries(host: Host, path: str, spans: Sequence[tuple[int, int]]) -> lis
         OSError: The source cannot be opened or read.
     """
     found: dict[tuple[int, int], Entry | None] = {}
+    for line in _lines_at(path, spans):
+        entries = [item for item in _decoded(host, decode, line) if isinstance(item, Entry)]
+        found[line.start, line.end] = entries[0] if entries else None
+    return [found.get((start, end)) for start, end in spans]
+
+
+def read_values(path: str, spans: Sequence[tuple[int, int]]) -> list[dict[str, Any] | None]:
+    """The JSON objects at *spans*, in the host's words; None where the bytes are none any more.
+
+    Raises:
+        OSError: The source cannot be opened or read.
+    """
+    found = {(line.start, line.end): decode(line.data)[0] for line in _lines_at(path, spans) if line.data is not None}
+    return [found.get((start, end)) for start, end in spans]
+
+
+def _lines_at(path: str, spans: Sequence[tuple[int, int]]) -> Iterator[Line]:
+    """The lines that stand at exactly these *spans*."""
     with open_source(path) as stream:
         try:
             for start, end in sorted(set(spans)):
@@ -225,14 +243,11 @@ def read_entries(host: Host, path: str, spans: Sequence[tuple[int, int]]) -> lis
                 stream.seek(start)
                 data = _exactly(stream, end - start)
                 if data.endswith(b"\n") and data.count(b"\n") == 1:
-                    line = Line(start, end, data[:-1])
-                    entries = [item for item in _decoded(host, decode, line) if isinstance(item, Entry)]
-                    found[start, end] = entries[0] if entries else None
+                    yield Line(start, end, data[:-1])
         except EOFError:
             pass  # a cut archive: what lies beyond is gone
         except zlib.error as error:
             raise OSError(str(error)) from error
-    return [found.get((start, end)) for start, end in spans]
 
 
 class _Names:
