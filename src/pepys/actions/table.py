@@ -40,6 +40,36 @@ _ROWS = (
         _READS,
     ),
     Action(
+        "events.search",
+        "event_search",
+        "Find events",
+        "Find single events of past sessions of this workspace: prompts, answers, tool calls, results, errors, "
+        "summaries. Use it to find out exactly what was done, and when; each hit has a `follow` call that reads it.",
+        "pepys.actions.events:search",
+        "pepys.model.events:SearchRequest",
+        _READS,
+    ),
+    Action(
+        "events.read",
+        "event_read",
+        "Read an event",
+        "Read one event from its source in an exact, bounded window, with its neighbours along the branch or in the "
+        "file. Use it to read on from a hit of event_search.",
+        "pepys.actions.events:read",
+        "pepys.model.events:ReadRequest",
+        _READS,
+    ),
+    Action(
+        "events.trace",
+        "event_trace",
+        "Trace an event",
+        "Show what surrounds one event: parent, children, sibling branches, tool results, compactions, labels, files, "
+        "forks into other sessions. Use it to see how a session went on, and what else was tried.",
+        "pepys.actions.events:trace",
+        "pepys.model.events:TraceRequest",
+        _READS,
+    ),
+    Action(
         "tools.providers",
         "capability_providers",
         "List providers",
@@ -112,6 +142,7 @@ _ROWS = (
 
 PROVIDERS: Mapping[str, str] = {
     "guest": "Programs of yours, in a sandbox, over everything that can be read.",
+    "events": "Single events of past sessions in this workspace: find them, read them exactly, trace what surrounds them.",
     "memory": "Recall over past coding sessions: search them, list them, and read full records.",
     "tools": "The catalog of actions: find out what can be called, and call it.",
 }
