@@ -20,9 +20,12 @@ from pepys.model.context import Context, Progress
 from pepys.model.source import Found
 
 if TYPE_CHECKING:
-    from pepys.config import Memory
+    from datetime import datetime
     from types import TracebackType
 
+    from pepys.config import Memory
+    from pepys.journal.runtime import Runtime
+    from pepys.model.journal import Completion
     from pepys.model.lineage import Live
 
 
@@ -45,6 +48,8 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
     config_overrides: Mapping[str, object] | None = None,
     patience_s: float | None = None,
     progress: Callable[[Progress], None] | None = None,
+    complete: Completion | None = None,
+    now: datetime | None = None,
 ) -> Workspace:
     """Open somebody's history. Paths are taken from *cwd*, which defaults to the process's own.
 
@@ -52,6 +57,8 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         host: A host's name, or "all".
         shown: Whether answers are shown to people: credentials in them are masked, unless `memory.redact` is off.
         patience_s: How long an answer may wait for indexing, seconds; None: until it is done.
+        complete: A model for what the journal distils; None: there is none.
+        now: Local time of the calls; None: the clock's.
 
     Raises:
         InvalidArgument: There is no such host.
@@ -84,6 +91,8 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         trusted=trusted,
         patience_s=patience_s,
         progress=progress,
+        complete=complete,
+        now=now,
     )
     return Workspace(context)
 
@@ -95,7 +104,10 @@ class Workspace:
         self.context = context
         self.history = _history(context)
         self.memory: Provider[dict[str, Any]] = Provider(self, "memory")
+        self.events: Provider[dict[str, Any]] = Provider(self, "events")
+        self.journal: Provider[dict[str, Any]] = Provider(self, "journal")
         self.tools: Provider[Any] = Provider(self, "tools")
+        self._runtime: Runtime | None = None
 
     @overload
     def call(  # type: ignore[overload-overlap]  # of all refs, these give a list
@@ -114,12 +126,22 @@ class Workspace:
             PepysError: See `pepys.errors`.
         """
         if isinstance(ref, str):
-            return actions.call(Parts(self.context, self.history), ref, args or {})
+            return actions.call(Parts(self.context, self.history, runtime=self.runtime), ref, args or {})
         return self.call(str(ref["ref"]), ref.get("args"))
 
+    def runtime(self) -> Runtime:
+        """The journal's part, made when it is first asked for."""
+        if self._runtime is None:
+            from pepys.journal.runtime import Runtime
+
+            self._runtime = Runtime(self.context.config.journal, self.context.env)
+        return self._runtime
+
     def close(self) -> None:
-        """Close the index."""
+        """Close the indexes."""
         self.history.close()
+        if self._runtime is not None:
+            self._runtime.close()
 
     def __enter__(self) -> Workspace:
         return self
