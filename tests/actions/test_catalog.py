@@ -15,7 +15,7 @@ import pepys
 from pepys import actions, config
 from pepys.actions import catalog
 from pepys.actions.base import Action, Annotations, Parts
-from pepys.actions.table import ACTIONS, PROVIDERS
+from pepys.actions.table import ACTIONS, PROVIDERS, _worst
 from pepys.errors import InvalidArgument, UnknownAction
 from pepys.model.context import Context
 from pepys.model.query import SessionsRequest
@@ -193,11 +193,28 @@ def test_risk_and_effect_follow_from_the_annotations(
 
 
 def test_calling_by_ref_is_declared_no_safer_than_what_it_can_call() -> None:
-    others = [action for action in ACTIONS.values() if action.audience == "model" and not action.takes_token]
+    others = [action.annotations for action in ACTIONS.values() if action.audience == "model"]
 
-    worst = all(action.annotations.read_only for action in others)
+    declared = ACTIONS["tools.call"].annotations
 
-    assert ACTIONS["tools.call"].annotations.read_only == worst
+    assert declared.read_only == all(each.read_only for each in others)
+    assert declared.destructive == any(each.destructive for each in others)
+    assert _worst([row("a.a", READS), row("a.b", DESTROYS)]) == Annotations(False, True, False)
+    assert _worst([row("a.a", READS)]) == READS
+
+
+@pytest.mark.usefixtures("table")
+def test_a_guest_may_call_by_ref_whatever_others_can_call_with_it(
+    workspace: pepys.Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harmful = ACTIONS["tools.call"]._replace(annotations=DESTROYS)
+    monkeypatch.setitem(cast(dict[str, Action], ACTIONS), harmful.ref, harmful)
+
+    program = (
+        "tools.call(ref='memory.sessions')\ntry:\n    tools.call(ref='memory.wipes')\nexcept LookupError:\n    return 1"
+    )
+
+    assert workspace.call("guest.run", {"program": program})["value"] == 1
 
 
 # Search

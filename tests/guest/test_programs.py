@@ -204,7 +204,9 @@ def test_the_catalog_of_a_guest_has_only_what_it_can_call(value: Value, monkeypa
 
     assert "memory.recall" in refs
     assert not {"memory.wipe", "guest.run"} & set(refs)
-    assert (provided, wipe) == (["memory", "tools"], False)
+    assert {"memory", "tools"} <= set(provided)
+    assert "guest" not in provided
+    assert not wipe
 
 
 @pytest.mark.requirement("guest.reads_only")
@@ -249,6 +251,20 @@ def test_what_is_not_there_is_a_result_with_its_error(code: str) -> None:
     outcome = alone("page = memory.expand(session='s')\nreturn [page['error'], page['entries'], page['next']]", answer)
 
     assert outcome.value == [{"code": code, "message": "Not there.", "address": "a"}, [], None]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "page = memory.expand({'session': 'nobody', 'index': 0})",
+        "page = tools.call({'ref': 'memory.expand', 'args': {'session': 'nobody'}})",
+        "page = tools.call(ref='tools.call', args={'next': {'ref': 'memory.expand', 'args': {'session': 'x'}}})",
+    ],
+)
+def test_a_loop_over_pages_ends_with_an_error_however_they_are_called(value: Value, call: str) -> None:
+    page = value(f"{call}\nwhile page['next'] is not None:\n    page = tools.call(page)\nreturn page")
+
+    assert (page["error"]["code"], page["entries"]) == ("session_not_found", [])
 
 
 @pytest.mark.requirement("guest.errors")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from pepys.actions.base import Action, Annotations
 
@@ -125,7 +125,7 @@ _ROWS = (
         "works too. Use it to open a hit and to turn a page.",
         "pepys.actions.catalog:call",
         "pepys.model.tools:CallRequest",
-        _READS,  # as long as every action that a model may call only reads
+        _READS,  # besides what the actions do that it may call: see _ANY
         takes_token=True,
     ),
     Action(
@@ -148,4 +148,20 @@ PROVIDERS: Mapping[str, str] = {
 }
 """What each provider is for. Every ref begins with one of these names."""
 
-ACTIONS: Mapping[str, Action] = {action.ref: action for action in _ROWS}
+
+def _worst(rows: Iterable[Action]) -> Annotations:
+    """What a call can do that may be any of *rows*."""
+    some = [row.annotations for row in rows]
+    return Annotations(
+        read_only=all(each.read_only for each in some),
+        destructive=any(each.destructive for each in some),
+        idempotent=all(each.idempotent for each in some),
+        open_world=any(each.open_world for each in some),
+    )
+
+
+_ANY = _worst(action for action in _ROWS if action.audience == "model")
+
+ACTIONS: Mapping[str, Action] = {
+    action.ref: action._replace(annotations=_ANY) if action.takes_token else action for action in _ROWS
+}

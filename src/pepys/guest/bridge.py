@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pepys.actions.wire import read_call
 from pepys.errors import PepysError
 
 Call = Callable[[str, Mapping[str, object]], Any]
@@ -63,8 +64,15 @@ def answer(call: Call, ref: str, args: tuple[Any, ...], keywords: Mapping[str, A
         if error.code not in RESULT_CODES:
             text = f"{error.code}: {error.message} {error.hint}".rstrip()
             return _raised(_EXCEPTIONS.get(error.code, "RuntimeError"), text)
-        result = {**_EMPTY.get(ref, {}), "error": error.as_json()}
+        result = {**_EMPTY.get(_called(ref, given), {}), "error": error.as_json()}
     return {"return_value": sendable(result, result_chars)}
+
+
+def _called(ref: str, given: Mapping[str, object]) -> str:
+    """The action that *ref* is in the end, of a call that could be made."""
+    while ref == "tools.call":
+        ref, given = read_call(given)
+    return ref
 
 
 def sendable(result: Any, most_chars: int) -> Any:
