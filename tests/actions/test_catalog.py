@@ -79,7 +79,7 @@ def test_the_tree_has_a_root_a_head_for_each_provider_and_a_head_for_each_action
 
     assert (tree["kind"], tree["version"]) == ("pepys.capability-catalog", 1)
     assert (tree["root"]["key"], tree["root"]["name"]) == ("capability:pepys", "Pepys capabilities")
-    assert [head["name"] for head in tree["providers"]] == sorted(PROVIDERS)
+    assert [head["name"] for head in tree["providers"]] == sorted({ref.split(".")[0] for ref in ACTIONS})
     assert {head["parentKey"] for head in tree["providers"]} == {"capability:pepys"}
     memory = next(head for head in tree["providers"] if head["name"] == "memory")
     assert memory["actions"][1] == {
@@ -92,7 +92,8 @@ def test_the_tree_has_a_root_a_head_for_each_provider_and_a_head_for_each_action
         "risk": "read",
         "effect": "none",
     }
-    assert (tree["totalActions"], tree["indexedActions"], tree["complete"]) == (len(ACTIONS), len(ACTIONS), True)
+    count = sum(action.audience == "model" for action in ACTIONS.values())
+    assert (tree["totalActions"], tree["indexedActions"], tree["complete"]) == (count, count, True)
     assert "reasons" not in tree
 
 
@@ -153,7 +154,8 @@ def test_a_changed_description_changes_the_hashes_above_it_and_no_others(
 def test_providers_are_listed_by_name_with_what_they_are_for(workspace: pepys.Workspace) -> None:
     listed = workspace.call("tools.providers")
 
-    assert listed == [{"name": name, "description": PROVIDERS[name]} for name in sorted(PROVIDERS)]
+    assert [row["name"] for row in listed] == sorted({ref.split(".")[0] for ref in ACTIONS})
+    assert all(row["description"] == PROVIDERS[row["name"]] for row in listed)
 
 
 # Who sees what
@@ -229,7 +231,7 @@ def test_an_exact_ref_comes_before_a_name_and_a_name_before_a_word(workspace: pe
 
 @pytest.mark.requirement("catalog.schemas")
 @pytest.mark.parametrize(
-    ("query", "ref"), [("search sessions", "memory.recall"), ("schema of arguments", "tools.describe")]
+    ("query", "ref"), [("full untruncated records", "memory.expand"), ("schema of arguments", "tools.describe")]
 )
 def test_words_find_the_action_that_does_it(workspace: pepys.Workspace, query: str, ref: str) -> None:
     found = workspace.tools.search(query=query)
