@@ -50,6 +50,7 @@ def test_a_context_becomes_keywords_with_paths_from_its_own_cwd() -> None:
         "sessionDirs": ["~/a", "b/../c"],
         "live": {"leafId": "9", "entryIds": ["1", "9"]},
         "config": {"memory": {"indexThinking": True}},
+        "shown": True,
         "trusted": False,
     }
 
@@ -61,6 +62,7 @@ def test_a_context_becomes_keywords_with_paths_from_its_own_cwd() -> None:
         "agent_dir": Path("/srv/shop/agent"),
         "session_dirs": (Path("/home/kim/a"), Path("/srv/shop/c")),
         "live": Live("9", ("1", "9")),
+        "shown": True,
         "trusted": False,
         "config_overrides": {"memory": {"indexThinking": True}},
     }

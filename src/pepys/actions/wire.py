@@ -58,6 +58,7 @@ class CallContext:
     invocation_entry_id: str | None = field(default=None, metadata=about("The entry that makes this call."))
     tool_call_id: str | None = field(default=None, metadata=about("The tool call that makes this call."))
     workspace_root: str | None = field(default=None, metadata=about("Root of the workspace.", minLength=1))
+    shown: bool = field(default=False, metadata=about("Whether people are shown the answer: see memory.redact."))
     trusted: bool | None = field(default=None, metadata=about("Whether the host trusts the project."))
     config: Mapping[str, Any] | None = field(default=None, metadata=about("Configuration, nested by section."))
 
@@ -97,6 +98,7 @@ def read_context(value: object, cwd: Path, env: Mapping[str, str]) -> dict[str, 
         "invocation_entry_id": given.invocation_entry_id,
         "tool_call_id": given.tool_call_id,
         "workspace_root": path(given.workspace_root),
+        "shown": given.shown or None,
         "trusted": given.trusted,
         "config_overrides": given.config,
     }
