@@ -23,7 +23,7 @@ KI, MI, GI = 1 << 10, 1 << 20, 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Session recall."""
+    """Session recall, and what of the durable notes is injected."""
 
     index_dir: Path = field(
         metadata=about("Directory of the index, which may be deleted at any time.", shown="~/.cache/pepys")
@@ -96,6 +96,10 @@ class Memory:
             "Where credentials in text quoted from sessions are masked. `surfaces`: where it is shown to people; "
             "calls and the library stay exact. `always`: in every answer. `off`: nowhere."
         ),
+    )
+    inject: bool = field(default=True, metadata=about("Whether durable notes are given to the model before each run."))
+    max_inject_bytes: int = field(
+        default=8192, metadata=about("Most of the notes that is given so (bytes of UTF-8).", minimum=512, maximum=32_768)
     )
 
 

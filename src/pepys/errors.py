@@ -173,3 +173,32 @@ class GuestUnavailable(PepysError):
     code = "guest_unavailable"
     exit_status = 7
     hint = "Install it: pip install pydantic-monty"
+
+
+class UntrustedProject(PepysError):
+    """The notes of a project that is not trusted are neither read nor written."""
+
+    code = "untrusted_project"
+    exit_status = 3
+
+
+class NoteNotFound(PepysError):
+    """No note is exactly the one that was named."""
+
+    code = "note_not_found"
+    exit_status = 4
+    hint = "The match is exact; list the notes to see their wording."
+
+
+class NotesChanged(PepysError):
+    """A store of notes is not the revision that an edit was based on; nothing was written."""
+
+    code = "notes_changed"
+    exit_status = 5
+
+
+class NotesUnavailable(PepysError):
+    """A store of notes cannot be read or written: a symbolic link, over 256 KiB, locked, or refused by the system."""
+
+    code = "notes_unavailable"
+    exit_status = 6

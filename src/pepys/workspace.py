@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pepys.journal.runtime import Runtime
     from pepys.model.journal import Completion
     from pepys.model.lineage import Live
+    from pepys.notes.stores import Views
 
 
 def open(  # noqa: A001  (the library's own verb: pepys.open)
@@ -103,7 +104,9 @@ class Workspace:
     def __init__(self, context: Context) -> None:
         self.context = context
         self.history = _history(context)
+        self._views: Views = {}
         self.memory: Provider[dict[str, Any]] = Provider(self, "memory")
+        self.notes: Provider[dict[str, Any]] = Provider(self, "notes")
         self.events: Provider[dict[str, Any]] = Provider(self, "events")
         self.journal: Provider[dict[str, Any]] = Provider(self, "journal")
         self.tools: Provider[Any] = Provider(self, "tools")
@@ -126,7 +129,7 @@ class Workspace:
             PepysError: See `pepys.errors`.
         """
         if isinstance(ref, str):
-            return actions.call(Parts(self.context, self.history, runtime=self.runtime), ref, args or {})
+            return actions.call(Parts(self.context, self.history, views=self._views, runtime=self.runtime), ref, args or {})
         return self.call(str(ref["ref"]), ref.get("args"))
 
     def runtime(self) -> Runtime:

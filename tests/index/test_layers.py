@@ -18,10 +18,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("hosts", "normalise"),
     ("index",),
     ("recall", "events", "journal"),
+    ("notes",),
     ("actions",),
     ("guest",),
     ("samples",),
     ("workspace",),
+    ("tui",),
     ("cli",),
     ("__main__",),
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from pepys.index.history import History
     from pepys.model.context import Context
+    from pepys.notes.stores import Views
 
 Audience = Literal["model", "person", "host"]
 """Who may call an action. Only those for models become tools, guest calls and catalog entries."""
@@ -56,3 +57,4 @@ class Parts(NamedTuple):
     context: Context
     history: History
     guest: bool = False  # a guest program asks: it sees only what reads
+    views: Views | None = None  # of the stores of notes, kept from call to call

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pepys.actions.base import Action, Annotations
 
 _READS = Annotations(read_only=True, destructive=False, idempotent=True)
+_WRITES_NOTES = Annotations(read_only=False, destructive=True, idempotent=True, execution_mode="sequential")
 
 _ROWS = (
     Action(
@@ -68,6 +69,116 @@ _ROWS = (
         "pepys.actions.events:trace",
         "pepys.model.events:TraceRequest",
         _READS,
+    ),
+    Action(
+        "notes.memory",
+        "memory",
+        "Durable notes",
+        "Add, update, forget or list durable notes: short facts that outlive this session, such as preferences, "
+        "conventions and decisions. Use it when you learn what you should not have to be told twice.",
+        "pepys.actions.notes:memory",
+        "pepys.model.notes:MemoryRequest",
+        _WRITES_NOTES,
+    ),
+    Action(
+        "notes.path",
+        "notes_path",
+        "Where notes are kept",
+        "Show the files of the project's and of the global notes, and whether the project is trusted.",
+        "pepys.actions.notes:path",
+        "pepys.model.notes:NothingRequest",
+        _READS,
+        audience="person",
+    ),
+    Action(
+        "notes.reload",
+        "notes_reload",
+        "Read notes again",
+        "Read both stores of notes again, whatever their stamps, and tell what has changed in them.",
+        "pepys.actions.notes:reload",
+        "pepys.model.notes:NothingRequest",
+        _READS,
+        audience="person",
+    ),
+    Action(
+        "notes.doctor",
+        "notes_doctor",
+        "Health of the notes",
+        "Report counts, file sizes, what the injection leaves out, and near-duplicates among the notes.",
+        "pepys.actions.notes:doctor",
+        "pepys.model.notes:NothingRequest",
+        _READS,
+        audience="person",
+    ),
+    Action(
+        "notes.read",
+        "notes_read",
+        "Read a file of notes",
+        "Read the whole file of a scope's notes for an editor, with the revision that saving it needs.",
+        "pepys.actions.notes:read",
+        "pepys.model.notes:ScopeRequest",
+        _READS,
+        audience="person",
+    ),
+    Action(
+        "notes.save",
+        "notes_save",
+        "Save a file of notes",
+        "Replace the whole file of a scope's notes by an edited text, if it is still the revision that was edited.",
+        "pepys.actions.notes:save",
+        "pepys.model.notes:SaveRequest",
+        _WRITES_NOTES,
+        audience="person",
+    ),
+    Action(
+        "notes.clear",
+        "notes_clear",
+        "Remove all notes",
+        "Remove every note of a scope; whoever calls it has asked the person first.",
+        "pepys.actions.notes:clear",
+        "pepys.model.notes:ScopeRequest",
+        _WRITES_NOTES,
+        audience="person",
+    ),
+    Action(
+        "notes.merge",
+        "notes_merge",
+        "Merge two notes",
+        "Replace one note of a scope and drop another one, in one write, under a wording that a person wrote.",
+        "pepys.actions.notes:merge",
+        "pepys.model.notes:MergeRequest",
+        _WRITES_NOTES,
+        audience="person",
+    ),
+    Action(
+        "notes.move",
+        "notes_move",
+        "Move a note",
+        "Move a note from one scope to the other: added there first, and only then removed here.",
+        "pepys.actions.notes:move",
+        "pepys.model.notes:MoveRequest",
+        _WRITES_NOTES,
+        audience="person",
+    ),
+    Action(
+        "notes.picker",
+        "notes_picker",
+        "Pick notes",
+        "Take one step of the picker of notes: a key or typed text in, the lines to show and the next state out.",
+        "pepys.actions.notes:picker",
+        "pepys.model.notes:PickerRequest",
+        Annotations(read_only=False, destructive=True, idempotent=False, execution_mode="sequential"),
+        audience="person",
+    ),
+    Action(
+        "notes.injection",
+        "notes_injection",
+        "Notes for the context",
+        "Give the text of the notes that goes into a model's context before a run, within its cap; or nothing.",
+        "pepys.actions.notes:injection",
+        "pepys.model.notes:NothingRequest",
+        _READS,
+        audience="host",
     ),
     Action(
         "tools.providers",
@@ -144,6 +255,7 @@ PROVIDERS: Mapping[str, str] = {
     "guest": "Programs of yours, in a sandbox, over everything that can be read.",
     "events": "Single events of past sessions in this workspace: find them, read them exactly, trace what surrounds them.",
     "memory": "Recall over past coding sessions: search them, list them, and read full records.",
+    "notes": "Durable notes: short facts that outlive a session, in markdown files that people edit too.",
     "tools": "The catalog of actions: find out what can be called, and call it.",
 }
 """What each provider is for. Every ref begins with one of these names."""
@@ -157,6 +269,7 @@ def _worst(rows: Iterable[Action]) -> Annotations:
         destructive=any(each.destructive for each in some),
         idempotent=all(each.idempotent for each in some),
         open_world=any(each.open_world for each in some),
+        execution_mode="sequential" if any(each.execution_mode == "sequential" for each in some) else "parallel",
     )
 
 
