@@ -30,7 +30,11 @@ def commands() -> dict[str, argparse.ArgumentParser]:
 
 
 def option_names(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """The options of a command, and of the actions that it has."""
     for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for choice in action.choices.values():
+                yield from option_names(choice)
         yield from (name for name in action.option_strings if name.startswith("--") and name != "--help")
 
 

@@ -15,6 +15,7 @@ COMMANDS: Mapping[str, str] = {
     "recall": "search sessions",
     "sessions": "list sessions, newest first",
     "expand": "read full records of a session",
+    "events": "search, read and trace single events of a workspace",
     "tree": "draw the branches of a session",
     "run": "run a program over sessions, in a sandbox",
     "call": "call an action with JSON, and print JSON",

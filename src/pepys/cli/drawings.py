@@ -33,4 +33,9 @@ def paper(out: Output) -> Paper:
 def show(lines: Iterable[Line], out: Output) -> None:
     """Print a drawing."""
     for line in lines:
-        out.line(*(Span(run.text, STYLES[run.look]) for run in line))
+        out.line(*spans(line))
+
+
+def spans(line: Line) -> list[Span]:
+    """One line of a drawing."""
+    return [Span(run.text, STYLES[run.look]) for run in line]

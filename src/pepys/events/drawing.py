@@ -97,7 +97,7 @@ def _branch(tree: Tree, drawn: Sequence[Drawn], root: int, seen: set[int], paper
                 if len(passed_over) == 1:
                     yield _entry(tree, drawn, passed_over[0], lead, paper)
                 elif passed_over:
-                    yield _line([Run(lead + pen.gap, "line"), Run(f"{len(passed_over)} entries", "note")], "", paper)
+                    yield line([Run(lead + pen.gap, "line"), Run(f"{len(passed_over)} entries", "note")], "", paper)
                 passed_over.clear()
                 yield _entry(tree, drawn, at, first if at == start else lead, paper)
             else:
@@ -113,7 +113,7 @@ def _branch(tree: Tree, drawn: Sequence[Drawn], root: int, seen: set[int], paper
 
 def _entry(tree: Tree, drawn: Sequence[Drawn], position: int, lead: str, paper: Paper) -> Line:
     parts = [Run(lead, "line"), *_parts(tree, drawn, position, paper.pen)]
-    return _line(parts, drawn[position].text, paper)
+    return line(parts, drawn[position].text, paper)
 
 
 def _parts(tree: Tree, drawn: Sequence[Drawn], position: int, pen: Pen) -> Iterator[Run]:
@@ -147,7 +147,7 @@ def trace(result: Mapping[str, Any], paper: Paper) -> Iterator[Line]:
         lead = pen.last
     target = result["target"]
     here = target.get("branchState") == "selected"
-    yield _line(
+    yield line(
         [
             Run(f"{lead}{pen.selected if here else pen.other} ", "line"),
             Run(_flat(str(target["entryId"])), "id"),
@@ -163,7 +163,7 @@ def trace(result: Mapping[str, Any], paper: Paper) -> Iterator[Line]:
     for edge in result.get("related", ()):
         yield _relation(edge, target, paper)
     if result.get("truncated"):
-        yield _line([Run("There are more than are shown.", "note")], "", paper)
+        yield line([Run("There are more than are shown.", "note")], "", paper)
 
 
 def _edge(edge: Mapping[str, Any], lead: str, paper: Paper) -> Line:
@@ -177,7 +177,7 @@ def _edge(edge: Mapping[str, Any], lead: str, paper: Paper) -> Line:
         Run(f"  {_told(edge, 'entryType')}", "what"),
         Run("  [to the leaf]" if selected and edge.get("type") == "child" else "", "mark"),
     ]
-    return _line(parts, _told(edge, "preview"), paper)
+    return line(parts, _told(edge, "preview"), paper)
 
 
 def _relation(edge: Mapping[str, Any], target: Mapping[str, Any], paper: Paper) -> Line:
@@ -193,7 +193,7 @@ def _relation(edge: Mapping[str, Any], target: Mapping[str, Any], paper: Paper) 
         Run(f"  {_flat(str(edge['detail']))}" if edge.get("detail") else "", "what"),
         Run("" if edge.get("recorded") else "  (derived)", "note"),
     ]
-    return _line(parts, _told(edge, "preview"), paper)
+    return line(parts, _told(edge, "preview"), paper)
 
 
 def _name(end: Mapping[str, Any]) -> str:
@@ -206,8 +206,11 @@ def _told(edge: Mapping[str, Any], name: str) -> str:
     return _flat(str(edge.get(name) or edge["to"].get(name) or ""))
 
 
-def _line(parts: Sequence[Run], text: str, paper: Paper) -> Line:
-    """*parts* and then *text*, cut to the paper: first the words, then the lines on the left, then everything else."""
+def line(parts: Sequence[Run], text: str, paper: Paper) -> Line:
+    """*parts* and then *text* as one line.
+
+    What does not fit on the paper is cut: of the text first, then of the lines on the left, then of everything else.
+    """
     width, pen = paper
     runs = [part for part in parts if part.text.strip()]
     words = _flat(text)

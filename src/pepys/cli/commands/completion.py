@@ -9,8 +9,8 @@ from pepys.cli.output import Output
 
 SHELLS = ("bash", "zsh", "fish", "tcsh")
 
-_DIRECTORIES = {"agent_dir", "sessions", "cwd", "index_dir", "path"}
-_FILES = {"session_file"}
+_DIRECTORIES = {"agent_dir", "sessions", "cwd", "index_dir", "path", "folder"}
+_FILES = {"session_file", "file"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
