@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from tests.journal.promises import JOURNAL
+
 
 class Requirement(NamedTuple):
     """One promise."""
@@ -389,6 +391,7 @@ PROMISES: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("omp.trust", "OMP has no list of trusted projects: Pepys's own list counts.", "no host answers there"),
         ("omp.deleted", "A deleted OMP session leaves the index."),
     ),
+    **JOURNAL,
 }
 
 REQUIREMENTS: Mapping[str, Requirement] = {

@@ -175,6 +175,50 @@ class GuestUnavailable(PepysError):
     hint = "Install it: pip install pydantic-monty"
 
 
+class StoreCommandFailed(InvalidConfiguration):
+    """The store command of the journal is set and gave no usable answer; nothing is written elsewhere instead."""
+
+    code = "store_command_failed"
+    hint = "Repair the command, or unset PI_MEMSEARCH_STORE_CMD."
+
+
+class SessionNotPersisted(PepysError):
+    """The current session has no file, or no entry in it, that a memory entry could point at."""
+
+    code = "session_not_persisted"
+    exit_status = 4
+    hint = "Write again after the session's next answer."
+
+
+class MemoryNotFound(PepysError):
+    """No chunk or entry of the journal has this address."""
+
+    code = "memory_not_found"
+    exit_status = 4
+
+
+class AmbiguousMemory(PepysError):
+    """An address of the journal fits several entries; nothing was changed."""
+
+    code = "ambiguous_memory"
+    exit_status = 4
+
+
+class MemoryChanged(PepysError):
+    """A daily file changed since it was looked at; nothing was changed."""
+
+    code = "memory_changed"
+    exit_status = 5
+    hint = "Search again, and repeat the call with what is found now."
+
+
+class ModelUnavailable(PepysError):
+    """A model is needed, and there is none, or it gave nothing usable."""
+
+    code = "model_unavailable"
+    exit_status = 8
+
+
 class UntrustedProject(PepysError):
     """The notes of a project that is not trusted are neither read nor written."""
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from pepys.index.history import History
+    from pepys.journal.runtime import Runtime
     from pepys.model.context import Context
     from pepys.notes.stores import Views
 
@@ -58,3 +60,4 @@ class Parts(NamedTuple):
     history: History
     guest: bool = False  # a guest program asks: it sees only what reads
     views: Views | None = None  # of the stores of notes, kept from call to call
+    runtime: Callable[[], Runtime] | None = None  # the journal's; None where nobody can ask it

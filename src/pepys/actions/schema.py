@@ -52,9 +52,10 @@ def parameters(cls: type) -> Mapping[str, Parameter]:
     found = {}
     for item in fields(cls):
         about = item.metadata
-        found[camel(item.name)] = Parameter(
+        name = about.get("name") or camel(item.name)
+        found[name] = Parameter(
             item.name,
-            camel(item.name),
+            name,
             _without_none(item.type),
             item.default is MISSING and item.default_factory is MISSING,
             item.default,

@@ -8,6 +8,8 @@ from pepys.actions.base import Action, Annotations
 
 _READS = Annotations(read_only=True, destructive=False, idempotent=True)
 _WRITES_NOTES = Annotations(read_only=False, destructive=True, idempotent=True, execution_mode="sequential")
+_APPENDS = Annotations(read_only=False, destructive=False, idempotent=False)
+_WORST = Annotations(read_only=False, destructive=True, idempotent=False)
 
 _ROWS = (
     Action(
@@ -38,6 +40,36 @@ _ROWS = (
         "read on from a recall hit (pass the arguments of its `follow` call) or from its `next` call.",
         "pepys.actions.memory:expand",
         "pepys.model.query:ExpandRequest",
+        _READS,
+    ),
+    Action(
+        "journal.transcript",
+        "memory_transcript",
+        "Read the conversation behind a memory",
+        "Read the turns around a memory in the session that it comes from, following the branch that it lies on. Use "
+        "it when memory_expand lost the reasoning; pass the transcript and the entry of its anchor.",
+        "pepys.actions.journal:transcript",
+        "pepys.model.journal:TranscriptRequest",
+        _READS,
+    ),
+    Action(
+        "journal.write",
+        "memory_write",
+        "Remember something",
+        "Write a memory entry into today's file: a decision, a fix, a preference, a follow-up. Use it when told to "
+        "remember something, or for what must not be lost; settled exchanges are captured without it.",
+        "pepys.actions.journal:write",
+        "pepys.model.journal:WriteRequest",
+        _APPENDS,
+    ),
+    Action(
+        "journal.status",
+        "memory_status",
+        "Show the state of memory",
+        "Show where memory is kept, what indexes it and how that is, what is missing and how to repair it. Use it "
+        "when memory cannot be searched, or finds less than it should.",
+        "pepys.actions.journal:status",
+        "pepys.model.journal:StatusRequest",
         _READS,
     ),
     Action(
@@ -253,6 +285,7 @@ _ROWS = (
 
 PROVIDERS: Mapping[str, str] = {
     "guest": "Programs of yours, in a sandbox, over everything that can be read.",
+    "journal": "Daily memory of this project, shared with other agents: search it, read it, write and forget entries.",
     "events": "Single events of past sessions in this workspace: find them, read them exactly, trace what surrounds them.",
     "memory": "Recall over past coding sessions: search them, list them, and read full records.",
     "notes": "Durable notes: short facts that outlive a session, in markdown files that people edit too.",

@@ -115,7 +115,8 @@ def message(record: Record) -> Entry | None:
             made = understood(blocks(content))
             if error := string(body.get("errorMessage")):
                 made["blocks"] += (Block("error", error),)
-            return entry(record, role=role, is_error=bool(body.get("isError")), **made)
+            stop = string(body.get("stopReason"))
+            return entry(record, role=role, is_error=bool(body.get("isError")), stop=stop, **made)
         case "toolResult":
             details = body.get("details")
             return entry(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pepys.config import Config
+    from pepys.model.journal import Completion
     from pepys.model.lineage import Live
 
 
@@ -31,6 +33,13 @@ class Context(NamedTuple):
     trusted: bool | None = None  # None: not asked; see `config`
     patience_s: float | None = None  # seconds of indexing before an answer; None: until done
     progress: Callable[[Progress], None] | None = None
+    complete: Completion | None = None  # a model that the caller provides; None: there is none
+    now: datetime | None = None  # local; None: whatever the clock says
+
+    @property
+    def moment(self) -> datetime:
+        """The local time of the call."""
+        return self.now or datetime.now()
 
     @property
     def redacts(self) -> bool:

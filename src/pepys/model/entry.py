@@ -55,6 +55,7 @@ class Entry(NamedTuple):
     silent: bool = False  # kept from the model: what a user ran with `!!`
     also: tuple[str, ...] = ()  # of a compaction: other entries that it names
     title: str | None = None  # of an entry that renames the session; "" clears the name
+    stop: str | None = None  # of a model's message: why it ended, in the host's word, such as aborted
 
 
 Field = Literal["prose", "call", "output", "thinking", "label", "aside"]

@@ -1,0 +1,188 @@
+"""The grammar of a daily memory file: entries, their anchors, and the blocks that compaction leaves.
+
+    ## Session HH:MM
+
+    ### HH:MM
+    <!-- session:<id> turn:<entry id> transcript:<absolute path> -->
+    - bullets
+
+Other agents write the same files, with small variations that are all read: no anchor, one blank line or two, a bare
+session heading. Of their text nothing is escaped, so fenced code is respected when an entry's end is looked for. What
+Pepys writes has no line that could be taken for a heading or an anchor: an entry is whole by construction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote, unquote
+
+ANCHOR = re.compile(
+    r"<!--[ \t]*session:(?P<session>\S+)[ \t]+turn:(?P<turn>\S*)[ \t]+transcript:(?P<path>.*?)[ \t]*-->"
+)
+
+_HEADING = re.compile(r"#{1,6}[ \t]")
+_STAMPED = re.compile(r"### (\d\d:\d\d)[ \t]*")
+_SESSION = re.compile(r"## Session\b.*")
+_COMPACT = re.compile(r"## Memory Compact(?:[ \t]+\d\d:\d\d)?[ \t]*")
+_TITLE = re.compile(r"# .*")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+
+
+class Anchor(NamedTuple):
+    """Where an entry comes from."""
+
+    session: str
+    turn: str  # entry id
+    transcript: str  # path of the session's file, as it stands in the comment
+
+    def printed(self) -> str:
+        """The comment. A path with white space is percent-encoded: nobody else could read it."""
+        path = self.transcript
+        if re.search(r"\s|-->", path):
+            path = quote(path, safe="/:\\~@!$&'()*+,;=")
+        return f"<!-- session:{self.session} turn:{self.turn} transcript:{path} -->"
+
+    def file(self) -> str:
+        """The transcript's path, decoded where only the decoded one exists."""
+        decoded = unquote(self.transcript)
+        return self.transcript if decoded == self.transcript or Path(self.transcript).exists() else decoded
+
+
+def anchor(text: str) -> Anchor | None:
+    """The first anchor in *text*."""
+    found = ANCHOR.search(text)
+    return Anchor(found["session"], found["turn"], found["path"]) if found else None
+
+
+class Block(NamedTuple):
+    """An entry, or what compaction appended: a run of lines of one daily file."""
+
+    kind: str  # entry, compact
+    time: str  # HH:MM of an entry's heading; "" of a compaction's
+    first: int  # lines, from 0, half-open
+    last: int
+    text: str  # without trailing blank lines
+
+    @property
+    def anchor(self) -> Anchor | None:
+        """The entry's anchor."""
+        return anchor(self.text)
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The entries and compaction blocks of a daily file, in order."""
+    lines = split(text)
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        stamped, compact = _STAMPED.fullmatch(line), _COMPACT.fullmatch(line)
+        if stamped is None and compact is None:
+            at += 1
+            continue
+        end = _end(lines, at + 1, depth=3 if stamped else 2)
+        body = "\n".join(lines[at:end]).rstrip()
+        yield Block("entry", stamped[1], at, end, body) if stamped else Block("compact", "", at, end, body)
+        at = end
+
+
+def split(text: str) -> list[str]:
+    """Lines without their ends. Only line feeds end a line; a carriage return before one is white space."""
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def _end(lines: Sequence[str], at: int, depth: int) -> int:
+    """Where a block ends whose text begins at *at*: before a heading of at most *depth*, or a stamped one."""
+    while at < len(lines):
+        line = lines[at]
+        if _ends(line, depth):
+            return at
+        fence = _FENCE.fullmatch(line)
+        at = (_closed(lines, at, fence[1]) if fence else None) or at + 1
+    return at
+
+
+def _ends(line: str, depth: int) -> bool:
+    heading = _HEADING.match(line)
+    return heading is not None and (len(heading[0]) - 1 <= depth or bool(_STAMPED.fullmatch(line)))
+
+
+def _closed(lines: Sequence[str], at: int, fence: str) -> int | None:
+    """The line after the fence that *fence* opens; None when it is not closed before the next entry or session."""
+    for number in range(at + 1, len(lines)):
+        line = lines[number]
+        if _STAMPED.fullmatch(line) or _SESSION.fullmatch(line):
+            return None
+        closing = _FENCE.fullmatch(line)
+        if closing and closing[1].startswith(fence) and not closing[2].strip():
+            return number + 1
+    return None
+
+
+def whole(content: str) -> str:
+    """*content* as it may stand in an entry: no line of it is a heading, no comment an anchor, and fences are closed.
+
+    memsearch's chunker sees headings inside of fenced code too; half of an entry would get a chunk of its own, and
+    survive the other half. In prose a backslash keeps the line's look; in code, where it would be read, a space does.
+    """
+    made, fence = [], ""
+    for line in split(content.strip("\n").rstrip()):
+        found = _FENCE.fullmatch(line)
+        if fence:
+            if found and found[1].startswith(fence) and not found[2].strip():
+                fence = ""
+            elif _HEADING.match(line) or re.fullmatch("#{1,6}", line):
+                line = " " + line
+        elif found and not ("`" in found[2] and found[1][0] == "`"):
+            fence = found[1]
+        elif _HEADING.match(line) or re.fullmatch("#{1,6}", line):
+            line = "\\" + line
+        made.append(line.replace("<!-- session:", "&lt;!-- session:"))
+    if fence:
+        made.append(fence)
+    return "\n".join(made)
+
+
+def printed(time: str, content: str, origin: Anchor | None = None, *, heading: bool = False) -> str:
+    """The bytes of one entry as text: what every agent of the mesh appends.
+
+    Args:
+        time: `HH:MM`, of the entry and of the session's heading.
+        content: Bullets; see `whole`.
+        heading: Whether the session's heading stands before it.
+    """
+    head = f"\n## Session {time}\n\n" if heading else ""
+    source = f"{origin.printed()}\n" if origin else ""
+    return f"{head}### {time}\n{source}{whole(content)}\n\n"
+
+
+def without(text: str, block: Block) -> str | None:
+    """*text* without *block*; None when nothing is left that anybody wrote.
+
+    The session's heading goes with its last entry; freeform text keeps its heading. Of a compaction block, titles
+    (`# ...`) are nobody's either: memsearch writes one into an empty file.
+    """
+    lines = text.split("\n")
+    bare = split(text)
+    first = block.first
+    above = next((at for at in range(first - 1, -1, -1) if bare[at].strip()), None)
+    if above is not None and _SESSION.fullmatch(bare[above]) and _over(bare, block.last):
+        first = above
+    # Line ends are kept as they are: the original is cut, not made anew.
+    left = "".join(f"{line}\n" for line in lines[:first]) + "\n".join(lines[block.last :])
+    rest = [line for line in split(left) if line.strip() and not _SESSION.fullmatch(line)]
+    if block.kind == "compact":
+        rest = [line for line in rest if not _TITLE.fullmatch(line)]
+    if not rest:
+        return None
+    return left if left.endswith("\n") else left + "\n"
+
+
+def _over(lines: Sequence[str], at: int) -> bool:
+    """Whether a session's part of the file is over at *at*: nothing follows, or a heading that is no entry's."""
+    for line in lines[at:]:
+        if line.strip():
+            return bool(re.match(r"#{1,2}[ \t]", line))
+    return True

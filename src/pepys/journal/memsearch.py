@@ -1,0 +1,76 @@
+"""memsearch's own configuration, in its own layers: read where the store is shared with it, and never written.
+
+Lowest to highest: its defaults, `~/.memsearch/config.toml`, `.memsearch.toml` of the repository. A project may
+set few keys only: it must not send anybody's memory to another endpoint.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pepys import paths
+
+PROJECT_KEYS = frozenset(
+    {
+        "milvus.collection",
+        "embedding.batch_size",
+        "chunking.max_chunk_size",
+        "chunking.overlap_lines",
+        "indexing.ignore_files",
+        "indexing.exclude",
+        "watch.debounce_ms",
+    }
+)
+
+DEFAULTS: Mapping[str, Any] = {
+    "embedding.provider": "openai",
+    "milvus.uri": "~/.memsearch/milvus.db",
+    "milvus.collection": "memsearch_chunks",
+    "chunking.max_chunk_size": 1500,
+    "chunking.overlap_lines": 2,
+}
+
+
+def files(env: Mapping[str, str], repository: str) -> list[Path]:
+    """The configuration files that exist, lowest first."""
+    return [path for path in (_user(env), Path(repository) / ".memsearch.toml") if path.is_file()]
+
+
+def settings(env: Mapping[str, str], repository: str) -> dict[str, Any]:
+    """Keys by dotted name with the values in force. `env:NAME` stands for a variable; unset, the key is left out.
+
+    Files that cannot be read or understood say nothing here: memsearch itself complains about them.
+    """
+    user, project = _flat(_user(env)), _flat(Path(repository) / ".memsearch.toml")
+    merged = {**DEFAULTS, **user, **{name: value for name, value in project.items() if name in PROJECT_KEYS}}
+    made = {name: _resolved(value, env) for name, value in merged.items()}
+    return {name: value for name, value in made.items() if value is not None}
+
+
+def _user(env: Mapping[str, str]) -> Path:
+    return paths.home(env) / ".memsearch" / "config.toml"
+
+
+def _flat(path: Path) -> dict[str, Any]:
+    try:
+        nested = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    made: dict[str, Any] = {}
+    waiting: list[tuple[str, Any]] = list(nested.items())
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += ((f"{name}.{key}", member) for key, member in value.items())
+        else:
+            made[name] = value
+    return made
+
+
+def _resolved(value: Any, env: Mapping[str, str]) -> Any:
+    if isinstance(value, str) and value.startswith("env:"):
+        return env.get(value.removeprefix("env:")) or None
+    return value

@@ -1,0 +1,130 @@
+"""The daily files: one append an entry, whole files only when something is taken out.
+
+Several processes write one file at the same time, other agents' tools among them, and nobody takes a lock. Each entry
+is one `write` to a file opened with O_APPEND, so that entries neither interleave nor get lost (spec 4, "Degradation").
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+from datetime import date, datetime
+from pathlib import Path
+
+from pepys.errors import MemoryChanged
+from pepys.journal import entries
+from pepys.journal.entries import Anchor, Block
+
+_HEADED: set[tuple[str, str]] = set()
+"""(file, session) of which this process knows that the session's heading stands in the file."""
+
+_WRITING = threading.Lock()
+
+_LATE_WRITE_S = 0.02
+"""Agents open, write and close a file in one go: this much later, none has a replaced file still open."""
+
+
+def day_file(store: str, day: date) -> str:
+    """The daily memory file of a local date."""
+    return os.path.join(store, f"{day.isoformat()}.md")
+
+
+def append(store: str, moment: datetime, content: str, origin: Anchor | None = None) -> str:
+    """Append one entry to its day's file, and return the file's path.
+
+    Args:
+        store: Created where it is missing.
+        moment: Local; decides file and heading.
+        content: Markdown; see `entries.whole`.
+        origin: Where it comes from; None when the session is not known.
+
+    Raises:
+        OSError: It cannot be written. A heading that was not written is not taken for written.
+    """
+    path = day_file(store, moment.date())
+    Path(store).mkdir(parents=True, exist_ok=True)
+    session = (path, origin.session if origin else "")
+    # Threads of this process would otherwise both find that the heading is missing.
+    with _WRITING, open(path, "a+b", buffering=0) as file:
+        heading = session not in _HEADED and not _has_heading(read(path), session[1])
+        text = entries.printed(f"{moment:%H:%M}", content, origin, heading=heading)
+        if not _ends_a_line(file.fileno()):
+            text = "\n" + text  # somebody's editor left the last line open
+        _write(file.fileno(), text.encode("utf-8", "replace"))
+        _HEADED.add(session)
+    return path
+
+
+def _has_heading(text: str, session: str) -> bool:
+    # Without a session there is nothing to recognise its heading by: any one will do.
+    return f"session:{session}" in text if session else "## Session " in text
+
+
+def _ends_a_line(descriptor: int) -> bool:
+    size = os.fstat(descriptor).st_size
+    return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    # A file takes all of it at once, but for a disk that fills up just then: the rest is tried, or the error raised.
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def read(path: str) -> str:
+    """The text of a daily file; "" when there is none. Bytes that are not UTF-8 are U+FFFD.
+
+    Raises:
+        OSError: It is there and cannot be read.
+    """
+    try:
+        return Path(path).read_bytes().decode("utf-8", "replace")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+
+
+def remove(path: str, block: Block) -> bool:
+    """Take *block* out of the daily file *path*; whether the file went with it, having held nothing else.
+
+    The file is rewritten whole or not at all. What others append meanwhile is kept: whoever opened the old file just
+    before it was replaced writes into it within moments, and that is carried over.
+
+    Raises:
+        MemoryChanged: *block* is not there any more as it was read.
+        OSError: It cannot be written; the file is as it was.
+    """
+    with _WRITING, open(path, "rb", buffering=0) as old:
+        data = old.read()
+        if block not in entries.blocks(data.decode("utf-8", "replace")):
+            raise MemoryChanged(f"{path} changed since it was read.")
+        left = entries.without(data.decode("utf-8", "surrogateescape"), block)
+        for key in [key for key in _HEADED if key[0] == path]:
+            _HEADED.discard(key)  # the session's heading may have gone along
+        if left is None:
+            Path(path).unlink()
+        else:
+            _replace(path, left)
+        for pause_s in (0, _LATE_WRITE_S):
+            time.sleep(pause_s)
+            if late := old.read():
+                with open(path, "ab", buffering=0) as new:
+                    _write(new.fileno(), late)
+                left = left or ""
+        return left is None
+
+
+def _replace(path: str, text: str) -> None:
+    mode = os.stat(path).st_mode & 0o777
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".", suffix=".md.part")
+    try:
+        with open(handle, "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink()
+        raise

@@ -1,0 +1,22 @@
+"""What tests of the journal start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pepys.journal import scope, store
+from tests.journal.project import Project
+
+
+@pytest.fixture(autouse=True)
+def process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test is a process of its own: it knows no answers of store commands and no headings."""
+    monkeypatch.setattr(scope, "_ANSWERS", {})
+    monkeypatch.setattr(store, "_HEADED", set())
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)

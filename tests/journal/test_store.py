@@ -1,0 +1,191 @@
+"""Daily files: appends that others' appends cannot spoil, and removals that take nothing else."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from pepys.errors import MemoryChanged
+from pepys.journal import entries, store
+from pepys.journal.entries import Anchor
+from tests.journal.project import entry
+
+NOON = datetime(2026, 8, 13, 12, 0)
+
+
+def origin(session: str = "s1", turn: str = "t1") -> Anchor:
+    return Anchor(session, turn, "/t/a.jsonl")
+
+
+@pytest.mark.requirement("journal.format.day_file")
+def test_an_entry_goes_into_the_file_of_its_local_day(tmp_path: Path) -> None:
+    path = store.append(str(tmp_path / "new" / "memory"), NOON, "- x", origin())
+
+    assert path == str(tmp_path / "new" / "memory" / "2026-08-13.md")
+    assert Path(path).read_text() == "\n## Session 12:00\n\n" + entry("12:00", "x", session="s1", turn="t1")
+
+
+@pytest.mark.requirement("journal.format.session_heading", "journal.writers.heading_once")
+def test_a_session_has_one_heading_a_file(tmp_path: Path) -> None:
+    for minute, session in enumerate(["s1", "s2", "s1", "s2"]):
+        store.append(str(tmp_path), NOON.replace(minute=minute), f"- {minute}", origin(session))
+
+    text = (tmp_path / "2026-08-13.md").read_text()
+    assert [line for line in text.split("\n") if line.startswith("## ")] == ["## Session 12:00", "## Session 12:01"]
+
+
+@pytest.mark.requirement("journal.writers.heading_seed")
+def test_a_fresh_process_reads_once_whether_the_heading_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.append(str(tmp_path), NOON, "- one", origin())
+    monkeypatch.setattr(store, "_HEADED", set())
+    reads: list[str] = []
+    read = store.read
+
+    def counted(path: str) -> str:
+        reads.append(path)
+        return read(path)
+
+    monkeypatch.setattr(store, "read", counted)
+
+    store.append(str(tmp_path), NOON, "- two", origin())
+    store.append(str(tmp_path), NOON, "- three", origin())
+
+    assert (tmp_path / "2026-08-13.md").read_text().count("## Session") == 1
+    assert len(reads) == 1
+
+
+def test_a_heading_that_could_not_be_written_is_written_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space"):
+            store.append(str(tmp_path), NOON, "- lost", origin())
+
+    store.append(str(tmp_path), NOON, "- kept", origin())
+
+    assert "## Session 12:00" in (tmp_path / "2026-08-13.md").read_text()
+
+
+@pytest.mark.requirement("journal.writers.one_write")
+def test_an_entry_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[bytes] = []
+    write = os.write
+
+    def counted(at: int, data: bytes) -> int:
+        written.append(data)
+        return write(at, data)
+
+    monkeypatch.setattr(os, "write", counted)
+
+    store.append(str(tmp_path), NOON, "- x\n" * 500, origin())
+
+    assert len(written) == 1
+
+
+def _write_many(folder: str, name: str) -> None:
+    for number in range(50):
+        store.append(folder, NOON, f"- {name} {number} " + "x" * 200, origin(name, f"t{number}"))
+
+
+@pytest.mark.requirement("journal.writers.nothing_lost", "journal.writers.no_interleaving")
+def test_writers_of_many_processes_lose_nothing_and_interleave_nothing(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_write_many, args=(str(tmp_path), f"s{name}")) for name in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+
+    text = (tmp_path / "2026-08-13.md").read_text()
+    found = [(block.anchor.session, block.text.split("\n")[2]) for block in entries.blocks(text) if block.anchor]
+    assert sorted(found) == sorted(
+        (f"s{name}", f"- s{name} {number} " + "x" * 200) for name in range(4) for number in range(50)
+    )
+
+
+def test_a_line_that_an_editor_left_open_does_not_swallow_the_entry(tmp_path: Path) -> None:
+    (tmp_path / "2026-08-13.md").write_text("session:s1 is known here")
+
+    store.append(str(tmp_path), NOON, "- x", origin())
+
+    assert (tmp_path / "2026-08-13.md").read_text().startswith("session:s1 is known here\n### 12:00\n")
+
+
+def test_without_a_session_an_entry_has_no_anchor(tmp_path: Path) -> None:
+    store.append(str(tmp_path), NOON, "- x")
+    store.append(str(tmp_path), NOON, "- y")
+
+    assert (tmp_path / "2026-08-13.md").read_text() == ("\n## Session 12:00\n\n### 12:00\n- x\n\n### 12:00\n- y\n\n")
+
+
+def test_bytes_that_are_not_utf_8_are_read_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "2026-08-13.md"
+    path.write_bytes(b"### 10:00\n- \xff\n\n### 10:05\n- two\n")
+
+    (first, second) = entries.blocks(store.read(str(path)))
+    store.remove(str(path), second)
+
+    assert first.text == "### 10:00\n- \ufffd"
+    assert path.read_bytes() == b"### 10:00\n- \xff\n\n"
+
+
+def test_a_removal_refuses_what_is_no_longer_there(tmp_path: Path) -> None:
+    path = tmp_path / "2026-08-13.md"
+    path.write_text(entry("10:00", "one") + entry("10:05", "two"))
+    second = list(entries.blocks(store.read(str(path))))[1]
+    path.write_text(entry("10:05", "two"))
+
+    with pytest.raises(MemoryChanged):
+        store.remove(str(path), second)
+
+    assert path.read_text() == entry("10:05", "two")
+
+
+def test_what_another_writer_appends_to_the_old_file_at_that_moment_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "2026-08-13.md"
+    path.write_text(entry("10:00", "one") + entry("10:05", "two"))
+    first = next(entries.blocks(store.read(str(path))))
+    late = path.open("a")  # an agent that has opened the file and writes only after it was replaced
+    replace = store._replace
+
+    def meanwhile(at: str, text: str) -> None:
+        replace(at, text)
+        late.write(entry("10:10", "three"))
+        late.close()
+
+    monkeypatch.setattr(store, "_replace", meanwhile)
+    store.remove(str(path), first)
+
+    assert path.read_text() == entry("10:05", "two") + entry("10:10", "three")
+
+
+def test_a_removal_leaves_mode_and_neighbours_alone(tmp_path: Path) -> None:
+    path = tmp_path / "2026-08-13.md"
+    path.write_text(entry("10:00", "one") + entry("10:05", "two"))
+    path.chmod(0o640)
+
+    store.remove(str(path), next(entries.blocks(store.read(str(path)))))
+
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [each.name for each in tmp_path.iterdir()] == ["2026-08-13.md"]
+
+
+def test_threads_of_one_process_write_one_heading(tmp_path: Path) -> None:
+    threads = [threading.Thread(target=store.append, args=(str(tmp_path), NOON, "- x", origin())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert (tmp_path / "2026-08-13.md").read_text().count("## Session") == 1

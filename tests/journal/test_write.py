@@ -1,0 +1,79 @@
+"""What an agent decides to remember."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pepys.errors import InvalidArgument, SessionNotPersisted, StoreCommandFailed
+from tests.journal.project import Project, command, entry
+from tests.recall.diary import user
+
+
+@pytest.mark.requirement("journal.write.entry")
+def test_what_is_written_stands_in_todays_file_with_its_anchor(project: Project) -> None:
+    session = project.talk()
+
+    answer = project.call("journal.write", {"content": "- the user wants tabs"}, session_file=session)
+
+    assert answer["text"] == f"Memory saved to {project.day()}"
+    assert project.day().read_text() == "\n## Session 22:41\n\n" + entry(
+        "22:41", "the user wants tabs", session="s1", turn="a1", path=str(session)
+    )
+
+
+def test_the_anchor_names_the_entry_that_makes_the_call(project: Project) -> None:
+    project.call("journal.write", {"content": "- x"}, session_file=project.talk(), invocation_entry_id="u1")
+
+    assert "turn:u1 " in project.day().read_text()
+
+
+def test_without_a_session_there_is_no_anchor(project: Project) -> None:
+    answer = project.call("journal.write", {"content": "- x"})
+
+    assert answer["anchored"] is False
+    assert project.day().read_text() == "\n## Session 22:41\n\n### 22:41\n- x\n\n"
+
+
+@pytest.mark.requirement("journal.write.not_persisted")
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_session_that_is_not_on_disk_yet_writes_nothing(project: Project, exists: bool) -> None:
+    path = project.session("empty") if exists else project.home / "later.jsonl"
+
+    with pytest.raises(SessionNotPersisted):
+        project.call("journal.write", {"content": "- x"}, session_file=path)
+
+    assert not project.store.exists()
+
+
+def test_nothing_is_nothing_to_remember(project: Project) -> None:
+    with pytest.raises(InvalidArgument, match="empty"):
+        project.call("journal.write", {"content": " \n"})
+
+
+@pytest.mark.requirement("journal.degrade.store_command")
+def test_with_a_store_command_that_fails_nothing_is_written(project: Project) -> None:
+    cmd = command(project.home / "cmd", memory_dir="!broken")
+
+    with pytest.raises(StoreCommandFailed):
+        project.call("journal.write", {"content": "- x"}, **project.config(storeCommand=cmd))
+
+    assert not project.store.exists()
+
+
+@pytest.mark.requirement("journal.store_command.answers")
+def test_a_store_outside_the_repository_is_written_to(project: Project, tmp_path: Path) -> None:
+    cmd = command(project.home / "cmd", memory_dir=str(tmp_path / "mesh" / "shop"), collection="c", state_dir="")
+
+    project.call("journal.write", {"content": "- x"}, env={**project.env, "PI_MEMSEARCH_STORE_CMD": cmd})
+
+    assert [path.name for path in (tmp_path / "mesh" / "shop").iterdir()] == ["2026-08-13.md"]
+
+
+def test_own_headings_in_the_content_do_not_break_the_file(project: Project) -> None:
+    session = project.session("s1", user("u1", None, "x"))
+
+    project.call("journal.write", {"content": "# Big\n```sh\n# ls\n```"}, session_file=session)
+
+    assert project.day().read_text().endswith("-->\n\\# Big\n```sh\n # ls\n```\n\n")
