@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 from pepys.index.digest import Digest
 from pepys.index.source import REPEATED, Exceptions, Row, Source
@@ -157,6 +157,36 @@ class Catalog:
             (generation, position, child),
         ).fetchone()
         return None if found is None else _row(found)
+
+    def ranked(self, generation: int, record: int) -> Row | None:
+        """The record of a reading with this rank among its records, which is bisected for: ranks rise with positions."""
+        low, high = 0, self._last_position(generation)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if self._rank_up_to(generation, middle) < record else (low, middle)
+        return next((row for row in self.rows(generation, low, low + 1) if row.record == record), None)
+
+    def _last_position(self, generation: int) -> int:
+        found = self._db.execute("SELECT max(position) FROM entries WHERE generation = ?", (generation,)).fetchone()
+        return int(found[0] or 0)
+
+    def _rank_up_to(self, generation: int, position: int) -> int:
+        """The rank of the last record at or before an entry position; -1 if there is none."""
+        found = self._db.execute(
+            "SELECT record FROM entries WHERE generation = ? AND position <= ? AND record IS NOT NULL"
+            " ORDER BY position DESC, child DESC LIMIT 1",
+            (generation, position),
+        ).fetchone()
+        return -1 if found is None else int(found[0])
+
+    def named(self, generation: int, column: Literal["id", "address"], name: str) -> Iterator[Row]:
+        """The records of a reading with this id or address, in source order."""
+        cursor = self._db.execute(
+            f"SELECT {_ROW_COLUMNS} FROM entries"  # noqa: S608
+            f" WHERE generation = ? AND {column} = ? AND record IS NOT NULL ORDER BY position, child",
+            (generation, name),
+        )
+        return map(_row, cursor)
 
     def linked(self, generations: Iterable[int], key: int) -> Iterator[tuple[int, int]]:
         """The (generation, position) of every entry with this link, as *generations* have them, then in file order."""

@@ -32,6 +32,14 @@ class Standing(NamedTuple):
         first, end, before = self.skipped[at]
         return record - before - (min(end, record) - first)
 
+    def record(self, index: int) -> int:
+        """The rank among all records of the record with this index in this mode: what `rank` is the inverse of."""
+        at = bisect_right(self.skipped, index, key=lambda run: run[0] - run[2]) - 1
+        if at < 0:
+            return index
+        first, end, before = self.skipped[at]
+        return index + before + (end - first)
+
     def holds(self, row: Row) -> bool:
         """Whether a record is in this mode."""
         if row.record is None:
@@ -63,8 +71,8 @@ class Standing(NamedTuple):
 _BEYOND = 1 << 80
 
 
-Known = dict[tuple[int, Branches, bool], Standing]
-"""Standings of committed readings, by generation, branch mode, and whether what Pepys itself wrote is found."""
+Known = dict[tuple[int, Branches, bool, Live | None], Standing]
+"""Standings of committed readings: by generation, branch mode, whether our own records are found, and live branch."""
 
 
 class Standings:
@@ -99,19 +107,19 @@ class Standings:
         special = self._special.get(generation)
         if special is not None:
             return special
-        key = (generation, self._branches, self._own)
-        standing = self._known.get(key) if generation not in self._volatile else None
-        if standing is None:
-            standing = self._standing(self.sources[generation])
-            if generation in self._volatile or self.sources[generation].path in self._live:
-                self._special[generation] = standing
-            else:
-                self._known[key] = standing
-        return standing
+        source = self.sources[generation]
+        live = self._live.get(source.path) if self._branches == "active" else None
+        if generation in self._volatile:
+            standing = self._special[generation] = self._standing(source, live)
+            return standing
+        key = (generation, self._branches, self._own, live)
+        if key not in self._known:
+            self._known[key] = self._standing(source, live)
+        return self._known[key]
 
-    def _standing(self, source: Source) -> Standing:
-        if self._branches == "active" and source.path in self._live:
-            return self._on_live_branch(source, self._live[source.path])
+    def _standing(self, source: Source, live: Live | None) -> Standing:
+        if live is not None:
+            return self._on_live_branch(source, live)
         return _standing(source, source.exceptions, self._branches, own=self._own)
 
     def hide(self, generation: int, rows: Iterable[Row]) -> None:

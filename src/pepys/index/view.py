@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pepys.index.catalog import Catalog
 from pepys.index.digest import Digest
@@ -141,8 +141,8 @@ class View:
         """The rows of a source from entry position *first* on, in append order, as of this view."""
         new = self._overlay.rows.get(source.generation, [])
         inactive = self._overlay.inactive.get(source.generation)
-        if self._catalog is not None and source.generation in self._committed:
-            for row in self._catalog.rows(source.generation, first, new[0].position if new else None):
+        if self._catalog is not None:
+            for row in self._catalog.rows(source.generation, first, self._held(source)):
                 yield row if inactive is None else row._replace(active=row.position not in inactive)
         for row in new:
             if row.position < first:
@@ -156,6 +156,27 @@ class View:
                 return row
         return None if self._catalog is None else self._catalog.row(*place)
 
+    def record(self, source: Source, rank: int) -> Row | None:
+        """The record of a source with this rank among all its records; None if there are not so many."""
+        for row in self._overlay.rows.get(source.generation, ()):
+            if row.record == rank:
+                return row
+        return None if self._catalog is None else self._catalog.ranked(source.generation, rank)
+
+    def named(self, source: Source, kind: Literal["id", "address"], name: str) -> list[Row]:
+        """The records of a source with this id, or operation address, in append order and in whatever branch."""
+        new = self._overlay.rows.get(source.generation, [])
+        held = () if self._catalog is None else self._catalog.named(source.generation, kind, name)
+        old = [row for row in held if row.position < self._held(source)]
+        return old + [row for row in new if row.record is not None and getattr(row, kind) == name]
+
+    def _held(self, source: Source) -> int:
+        """How many entries of a source the catalog holds as of this view; it may already hold more of an append."""
+        if source.generation not in self._committed:
+            return 0
+        new = self._overlay.rows.get(source.generation)
+        return new[0].position if new else source.entries
+
     def linked(self, sources: Iterable[Source], key: int) -> list[tuple[Source, int]]:
         """The entries of *sources*, by their positions, that have the link *key* (see `links`); a key may lie."""
         found: list[tuple[Source, int]] = []
@@ -163,8 +184,7 @@ class View:
         if self._catalog is not None:
             held = [generation for generation in wanted if generation in self._committed]
             for generation, position in self._catalog.linked(held, key):
-                new = self._overlay.rows.get(generation)
-                if position < (new[0].position if new else self._committed[generation].entries):
+                if position < self._held(wanted[generation]):
                     found.append((wanted[generation], position))
         for generation, rows in self._overlay.rows.items():
             if generation in wanted:

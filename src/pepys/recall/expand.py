@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pepys import normalise
 from pepys.errors import (
@@ -137,7 +137,7 @@ class _Expansion:
         selection = scope.Selection([found], [source], explicit=True)
         standings = view.standings([source], request.branches, scope.live_branches(selection, context), own=True)
         self._standing: Standing = standings[source.generation]
-        self._rows = [row for row in view.rows(source) if self._standing.holds(row)]
+        self._view = view
 
     def page(self) -> dict[str, object]:
         request, source, standing = self._request, self._source, self._standing
@@ -168,7 +168,7 @@ class _Expansion:
             "sourceHash": self._source.sha256,
             "branches": self._request.branches,
             "lineageFingerprint": self._standing.fingerprint,
-            "entryCount": len(self._rows),
+            "entryCount": self._standing.records,
             "entries": entries,
             "next": None if following is None else envelope.call("memory.expand", following),
             **shown.redacted(entries),
@@ -178,16 +178,16 @@ class _Expansion:
 
     def _exact(self) -> tuple[int, ...]:
         """The records that are selected one by one, ascending."""
-        request, count = self._request, len(self._rows)
+        request, count = self._request, self._standing.records
         beyond = [index for index in request.indices if index >= count]
         if beyond:
             raise self._out_of_bounds(f"Index {min(beyond)}")
         within = request.entry_range
         if within is not None and not 0 <= within.first <= within.last < count:
             raise self._out_of_bounds(f"entryRange {within.first}..{within.last}")
-        stable = [("entry_id", address) for address in request.entry_ids]
-        stable += [("operation_address", address) for address in request.operation_addresses]
-        return tuple(sorted({*request.indices, *(self._index_of(kind, address) for kind, address in stable)}))
+        entries = (self._index_of("entry_id", address) for address in request.entry_ids)
+        operations = (self._index_of("operation_address", address) for address in request.operation_addresses)
+        return tuple(sorted({*request.indices, *entries, *operations}))
 
     def _selected(self, exact: Sequence[int]) -> tuple[Sequence[int], int | None]:
         """All selected indices, ascending, and the one that before and after go around."""
@@ -200,16 +200,13 @@ class _Expansion:
         if len(chosen) != 1:
             raise InvalidArgument("before and after need exactly one selected record.")
         anchor = chosen[0]
-        return range(max(anchor - request.before, 0), min(anchor + request.after + 1, len(self._rows))), anchor
+        return range(max(anchor - request.before, 0), min(anchor + request.after + 1, self._standing.records)), anchor
 
-    def _index_of(self, kind: str, address: str) -> int:
-        matches = [
-            index
-            for index, row in enumerate(self._rows)
-            if address == (row.address if kind == "operation_address" else row.id)
-        ]
+    def _index_of(self, kind: Literal["entry_id", "operation_address"], address: str) -> int:
+        named = self._view.named(self._source, "id" if kind == "entry_id" else "address", address)
+        matches = list(filter(self._standing.holds, named))
         if len(matches) == 1:
-            return matches[0]
+            return self._standing.rank(matches[0])
         details = {"addressType": kind, "address": address, "matches": len(matches)}
         words = kind.replace("_", " ")
         if matches:
@@ -221,7 +218,7 @@ class _Expansion:
         )
 
     def _out_of_bounds(self, what: str) -> OutOfBounds:
-        count = len(self._rows)
+        count = self._standing.records
         return OutOfBounds(f"{what} is not within the session's {count} records.", details={"entryCount": count})
 
     # Reading
@@ -230,8 +227,9 @@ class _Expansion:
         """The records, the last one perhaps in part, whose text the request has room for; at least one."""
         left, start = self._request.max_chars, self._request.text_offset
         some = selected[: self._request.max_entries]
-        events = evidence.events([(self._source, self._rows[index]) for index in some])
-        for index, found in zip(some, events, strict=True):
+        rows = [self._row(index) for index in some]
+        events = evidence.events([(self._source, row) for row in rows])
+        for index, row, found in zip(some, rows, events, strict=True):
             if left <= 0:
                 return
             event, masks = shown.payload(self._readable(found), self._context)
@@ -243,20 +241,29 @@ class _Expansion:
                 )
             end = min(start + left, len(text))
             around = None if anchor is None else index == anchor
-            yield _Chunk(index, self._rows[index], event, text, start, end, around, masks + len(spans))
+            yield _Chunk(index, row, event, text, start, end, around, masks + len(spans))
             left -= end - start
             start = 0
+
+    def _row(self, index: int) -> Row:
+        row = self._view.record(self._source, self._standing.record(index))
+        if row is None:
+            raise self._changed()
+        return row
 
     def _readable(self, event: Event | str) -> Event:
         if event == "source_unavailable":
             raise SourceUnavailable(f"{self._source.path} cannot be read.")
         if isinstance(event, str):
-            raise StalePointer(
-                f"{self._source.path} changed while it was read.",
-                hint="Call again.",
-                details={"sessionFile": self._source.path},
-            )
+            raise self._changed()
         return event
+
+    def _changed(self) -> StalePointer:
+        return StalePointer(
+            f"{self._source.path} changed while it was read.",
+            hint="Call again.",
+            details={"sessionFile": self._source.path},
+        )
 
 
 def _fitting(chunks: Sequence[_Chunk], room: int) -> list[_Chunk]:
