@@ -406,6 +406,45 @@ def test_states_agree_with_each_other(nodes: list[Node]) -> None:
 
 
 @given(orderly())
+def test_selection_follows_from_its_definition(nodes: list[Node]) -> None:
+    some = Tree(nodes)
+    by_id = {node.id: node for node in nodes}
+
+    def way(node: Node | None) -> list[str]:
+        """From the root."""
+        return [] if node is None else [*way(by_id.get(node.parent or "")), node.id]
+
+    path = way(nodes[-1])
+    types = {id_: by_id[id_].type for id_ in path}
+    reset = max((at for at, id_ in enumerate(path) if types[id_] == "reset_boundary"), default=0)
+    newest = max((at for at, id_ in enumerate(path) if types[id_] == "compaction" and at >= reset), default=None)
+    target = None if newest is None else by_id[path[newest]].target
+    kept = newest if newest is None or target not in path[:newest] else path.index(str(target))
+
+    told: set[str] = set()
+    waiting = [id_ for id_ in path if types[id_] == "branch_summary"]
+    while waiting:
+        summary = by_id[waiting.pop()]
+        named = summary.target if summary.target in by_id and summary.target != summary.parent else None
+        left = way(by_id[named] if named else nodes[summary.position - 1] if summary.position else None)
+        fresh = {*left} - {*way(summary)} - told
+        told |= fresh
+        waiting += [id_ for id_ in fresh if by_id[id_].type == "branch_summary"]
+
+    for node in nodes:
+        found = some.state(node.position).selection
+        silent = node.type in ("label", "reset_boundary")
+        if node.id not in path:
+            assert found == ("summarized" if node.id in told and not silent else "not-selected")
+        elif silent:
+            assert found == "not-applicable"
+        else:
+            at = path.index(node.id)
+            older = newest is not None and at < newest and (at < (kept or 0) or node.type == "compaction")
+            assert found == ("not-selected" if at < reset else "summarized" if older else "direct")
+
+
+@given(orderly())
 def test_before_and_after_are_each_other_s_reverse(nodes: list[Node]) -> None:
     some = Tree(nodes)
 

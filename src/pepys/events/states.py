@@ -6,8 +6,8 @@ What is said here of an entry is derived from the file, and is `unknown` where t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, pairwise, takewhile
 from typing import Literal, NamedTuple
 
 BranchState = Literal["selected", "alternate", "unknown"]
@@ -320,20 +320,24 @@ class Tree:
         `fromId` names the abandoned leaf, or (what Pi and OMP write) the entry that the new branch goes on from. In
         the second case the abandoned leaf is taken to be what stands just before the summary in the file.
         """
-        kept = {summary, *self._above(summary)}
+        kept = self._kept_by(summary)
         target, parent = self.nodes[summary].target, self.nodes[summary].parent
         start = self._last.get(target) if target and target != parent else None
         inferred = start is None
         if start is None:
             start = summary - 1
-        if start < 0 or start in kept:
+        if start < 0:
             return inferred, ()
-        abandoned = [start]
-        for position in self._above(start):
-            if position in kept:
-                break
-            abandoned.append(position)
-        return inferred, abandoned
+        return inferred, list(takewhile(lambda position: not kept(position), chain((start,), self._above(start))))
+
+    def _kept_by(self, summary: int) -> Callable[[int], bool]:
+        """Whether an entry is the summary itself or leads to it."""
+        depth = self._depths.get(summary)
+        if depth is None:
+            return {summary, *self._above(summary)}.__contains__
+        # On the selected path, without a walk along it.
+        beyond = depth + 1
+        return lambda position: self._depths.get(position, beyond) < beyond
 
     def _successor(self, position: int) -> int | None:
         if position in self._depths:
