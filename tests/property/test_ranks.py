@@ -1,4 +1,4 @@
-"""Indices and ranks are inverses of each other, whatever is skipped; a record is found by its rank without its session."""
+"""Indices and ranks are inverses of each other, whatever is skipped; a record is found by its rank alone."""
 
 from __future__ import annotations
 

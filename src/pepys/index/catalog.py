@@ -159,7 +159,7 @@ class Catalog:
         return None if found is None else _row(found)
 
     def ranked(self, generation: int, record: int) -> Row | None:
-        """The record of a reading with this rank among its records, which is bisected for: ranks rise with positions."""
+        """The record of a reading with this rank among its records; bisected for, since ranks rise with positions."""
         low, high = 0, self._last_position(generation)
         while low < high:
             middle = (low + high) // 2
