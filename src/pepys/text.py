@@ -121,6 +121,22 @@ def part_line(text: str) -> str:
     return " ".join(found)
 
 
+def distinct_parts(text: str, line: str) -> tuple[str, ...]:
+    """The distinct words of `part_line`, given the `token_line` of *text* too: little is looked at twice."""
+    if not line.isascii():
+        return tuple(dict.fromkeys(part_line(text).split()))
+    joined: dict[str, None] = {}
+    at = line.find("_")
+    while at >= 0:
+        start, end = line.rfind(" ", 0, at) + 1, line.find(" ", at)
+        if end < 0:
+            end = len(line)
+        joined[line[start:end]] = None
+        at = line.find("_", end)
+    words = " ".join(token for token in joined if not token.startswith(GIANT)).replace("_", " ").split()
+    return tuple(dict.fromkeys(words))
+
+
 def cjk_line(text: str) -> str:
     """Every CJK character of *text*, separated by white space."""
     return "" if text.isascii() else " ".join(_IDEOGRAM.findall(unicodedata.normalize("NFKC", text)))

@@ -18,6 +18,7 @@ EVENT_FIELDS: tuple[Field, ...] = ("prose", "call", "output", "aside")
 """What event search finds; beside them, of the same text, what stands within tokens: `FINER`."""
 
 FINER = ("parts", "cjk")
+"""parts: distinct words within tokens, without places. cjk: single characters."""
 
 WEIGHTS: Mapping[Field, float] = {"prose": 2.4, "call": 0.7, "output": 0.75, "thinking": 1.0, "label": 0.7}
 """Provenance weights: prose of people and models ranks ahead of tool plumbing (spec 1)."""
@@ -56,13 +57,13 @@ class Wanted(NamedTuple):
     """One term or phrase of a query of events, in all that it may look like in the index.
 
     With CJK, a document may hold it if the characters of every run stand side by side in `cjk`, and every word is a
-    token of a field of text or in `parts`. Without, if one of the phrases stands in a field of text, or the first of
-    them in `parts`; and loosely, if every word is somewhere, one of them in `parts`: a phrase that reaches into tokens.
+    token of a field of text or in `parts`. Without, if one of the phrases stands in a field of text, or all words are
+    in `parts`; and loosely, if every word is somewhere, one of them in `parts`: a phrase that reaches into tokens.
     """
 
     words: tuple[str, ...]  # distinct, as `text.plain` gives them
     runs: tuple[str, ...] = ()  # of CJK
-    phrases: tuple[tuple[str, ...], ...] = ()  # words or canonical tokens, side by side; the first one is of words
+    phrases: tuple[tuple[str, ...], ...] = ()  # words, and canonical tokens, side by side
 
     @property
     def reaches(self) -> bool:

@@ -137,13 +137,15 @@ def _counts(
 
 def _lines(document: Document, fields: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """The tokens of each value that an engine has of a document in *fields*."""
+    parts: dict[str, None] = {}
     for field, text in document.passages:
         for piece in pieces(text):
             if field in fields:
                 yield field, token_line(piece).split()
             if field in EVENT_FIELDS and "parts" in fields:
-                yield "parts", part_line(piece).split()
+                parts.update(dict.fromkeys(part_line(piece).split()))
                 yield "cjk", cjk_line(piece).split()
+    yield "parts", list(parts)
 
 
 def _statistics(
@@ -190,7 +192,8 @@ def _may_hold(wanted: Wanted, lines: Sequence[tuple[str, list[str]]], sought: So
         return any(field in places and _stands(Run(words), line) for field, line in lines)
 
     if not wanted.runs and not (sought.loose and wanted.reaches):
-        return stands(wanted.phrases[0], ("parts",)) or any(stands(words, sought.fields) for words in wanted.phrases)
+        within = all(stands((word,), ("parts",)) for word in wanted.words)
+        return within or any(stands(words, sought.fields) for words in wanted.phrases)
     return (
         all(stands(tuple(run), ("cjk",)) for run in wanted.runs)
         and all(stands((word,), (*sought.fields, "parts")) for word in wanted.words)

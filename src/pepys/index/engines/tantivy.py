@@ -28,7 +28,7 @@ from pepys.index.engines.base import (
     Words,
 )
 from pepys.model.entry import Field
-from pepys.text import GIANT, bounded, cjk_line, part_line, token_line, tokens
+from pepys.text import GIANT, bounded, cjk_line, distinct_parts, token_line, tokens
 
 if TYPE_CHECKING:
     from tantivy import IndexWriter, Searcher
@@ -223,7 +223,7 @@ class TantivyEngine:
             return None
         clauses = [(_O.Must, _unscored(self._may_hold(wanted, sought))) for wanted in sought.wanted]
         clauses += [
-            (_O.Should, _Q.term_query(self._schema, field, term, "freq"))
+            (_O.Should, _Q.term_query(self._schema, field, term, "basic" if field == "parts" else "freq"))
             for term in sought.terms
             for field in (*sought.fields, *FINER)
             if self.frequency(field, term)
@@ -254,7 +254,7 @@ class TantivyEngine:
 
     def _may_hold(self, wanted: Wanted, sought: Sought) -> tantivy.Query:
         if not wanted.runs and not (sought.loose and wanted.reaches):
-            within = self._side_by_side("parts", wanted.phrases[0])
+            within = _Q.boolean_query([(_O.Must, self._side_by_side("parts", (word,))) for word in wanted.words])
             fields = sought.fields
             return _any([within, *(self._side_by_side(field, words) for words in wanted.phrases for field in fields)])
         everywhere = (*sought.fields, "parts")
@@ -345,8 +345,9 @@ def _unscored(query: tantivy.Query) -> tantivy.Query:
 
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
-    for field in (*FIELDS, "aside", *FINER):
+    for field in (*FIELDS, "aside", "cjk"):
         builder.add_text_field(field, tokenizer_name="whitespace", index_option="position")
+    builder.add_text_field("parts", tokenizer_name="whitespace", index_option="basic")
     for name in (*EXACT, "trait", "touched"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("generation", indexed=True)
@@ -357,13 +358,17 @@ def _schema() -> tantivy.Schema:
 
 def _engine_document(document: Document) -> tantivy.Document:
     made = tantivy.Document()
+    parts: dict[str, None] = {}
     for field, text in document.passages:
         for piece in pieces(text):
-            made.add_text(field, token_line(piece))
+            line = token_line(piece)
+            made.add_text(field, line)
             if field in EVENT_FIELDS:
-                for finer, line in (("parts", part_line(piece)), ("cjk", cjk_line(piece))):
-                    if line:
-                        made.add_text(finer, line)
+                parts.update(dict.fromkeys(distinct_parts(piece, line)))
+                if not line.isascii() and (characters := cjk_line(piece)):
+                    made.add_text("cjk", characters)
+    if parts:
+        made.add_text("parts", " ".join(parts))
     for name in EXACT:
         value = getattr(document, name)
         if value is not None:
