@@ -49,6 +49,8 @@ JOURNAL: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("journal.state.tree_root", "Else it is read from the root of the .memsearch tree, at any depth."),
         ("journal.state.links", "The tree is found through links of a store that does not exist yet."),
         ("journal.state.none", "No path is reported where nothing will ever write a state file."),
+        ("journal.index_chunks", "Markdown is cut into the chunks that memsearch cuts, with its lines and its hashes."),
+        ("journal.index_ids", "A chunk keeps its id until its text or heading changes, wherever its lines move."),
     ),
     "Journal: degradation": (
         ("journal.degrade.store_command", "With a store command that fails, nothing is read or written elsewhere."),
