@@ -315,8 +315,8 @@ class History:
             steps = self._steps(known, seen)
             todo = [step.path for step in steps if step.reads and step.path not in refreshed.failed]
             # What was read under another policy may hold what nobody is to find now.
-            tiers = {step.path: step.tier for step in steps}
-            known = {path: one for path, one in known.items() if fits(one, tiers.get(path, one.tier), self._policy)}
+            tiers, wanted = {step.path: step.tier for step in steps}, self._policy.records()
+            known = {path: one for path, one in known.items() if fits(one, tiers.get(path, one.tier), wanted)}
         overlay = self._overlay(todo, seen, known, stores, refreshed)
         return View(
             seen,

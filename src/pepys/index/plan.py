@@ -48,6 +48,7 @@ def plan_refresh(
         Steps, newest sources first, so that an interrupted run has done the most useful part.
     """
     rank = 0
+    wanted = policy.records()
     for found in sorted(listing.found.values(), key=lambda found: (-found.stamp.mtime_ns, found.path)):
         source = known.get(found.path)
         if excluded(found):
@@ -56,20 +57,20 @@ def plan_refresh(
             continue
         tier: Tier = "hot" if policy.hot_sessions is None or rank < policy.hot_sessions else "cold"
         rank += 1
-        yield Step(found.path, *_judged(source, found, tier, policy), tier)
+        yield Step(found.path, *_judged(source, found, tier, wanted), tier)
     for path in sorted(known.keys() - listing.found.keys()):
         gone = all(not path.startswith(directory.rstrip("/") + "/") for directory in listing.unlisted)
         yield Step(path, "drop", "gone") if gone else Step(path, "hold", "root not listed")
 
 
-def _judged(source: Source | None, found: Found, tier: Tier, policy: Policy) -> tuple[Deed, str]:
+def _judged(source: Source | None, found: Found, tier: Tier, wanted: Mapping[Tier, str]) -> tuple[Deed, str]:
     if source is None:
         return "rebuild", "new"
     if source.appending:
         return "rebuild", "interrupted"
     if (source.host, source.kind) != (found.host, found.kind):
         return "rebuild", "reclassified"
-    if not fits(source, tier, policy):
+    if not fits(source, tier, wanted):
         return "rebuild", "another tier" if source.tier != tier else "another policy"
     if source.stamp != found.stamp:
         return "read", "changed"
@@ -78,12 +79,11 @@ def _judged(source: Source | None, found: Found, tier: Tier, policy: Policy) -> 
     return "keep", "unchanged"
 
 
-def fits(source: Source, tier: Tier, policy: Policy) -> bool:
-    """Whether what was kept of a source is what the policy asks for."""
-    wanted = policy.record(tier)
-    return source.tier == tier and not outdated(
-        source.policy, wanted, source.lengths, cut=source.cut, longest=source.longest
-    )
+def fits(source: Source, tier: Tier, wanted: Mapping[Tier, str]) -> bool:
+    """Whether what was kept of a source is what the policy asks for; *wanted* is its `Policy.records`."""
+    if source.tier != tier:
+        return False
+    return not outdated(source.policy, wanted[tier], source.lengths, cut=source.cut, longest=source.longest)
 
 
 def affordable(steps: Iterable[Step], listing: Listing, policy: Policy) -> tuple[list[Step], dict[str, str]]:

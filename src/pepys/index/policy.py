@@ -32,6 +32,10 @@ class Policy(NamedTuple):
             kind = f"entry:{self.entry_chars or 'all'}"
         return f"{kind};thinking:{int(self.thinking)};tool-output:{int(self.output)}"
 
+    def records(self) -> Mapping[Tier, str]:
+        """`record` of both tiers."""
+        return {"hot": self.record("hot"), "cold": self.record("cold")}
+
     def of_whole_entries(self) -> Policy:
         """The same, but that nothing is cut: for digests, and for sessions that are resolved."""
         return self._replace(entry_chars=None)
