@@ -92,6 +92,8 @@ def event_lines(event: Json, texts: Mapping[str, str], paper: Paper) -> Iterator
 def left_out_lines(event: Json) -> Iterator[Line]:
     """What an event holds and `event_lines` does not show."""
     for payload in event.get("omittedPayload", ()):
+        if payload["kind"] == "provider-data":  # counters and signatures, with nearly every answer of a model
+            continue
         yield (Span(f"Not shown: {payload['kind']} ({payload['count']}, {size(payload['bytes'])}).", "dim"),)
     coverage = event["fragmentCoverage"]
     if coverage["truncated"]:
