@@ -10,9 +10,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pepys.index.document import MAX_PASSAGE_CHARS, Document, Place, unpacked
+from pepys.events import language
+from pepys.events.candidates import wanted
+from pepys.index.document import ASIDE, CHILD, ERROR, MAX_PASSAGE_CHARS, Document, Place, unpacked
 from pepys.index.engines import ENGINES
-from pepys.index.engines.base import EVEN, Among, Engine, Everything, Filters, Query, Run, Runs, Words
+from pepys.index.engines.base import (
+    EVEN,
+    EVENT_FIELDS,
+    Among,
+    Engine,
+    Everything,
+    Filters,
+    Query,
+    Run,
+    Runs,
+    Sought,
+    Words,
+)
 from pepys.model.entry import Field
 
 ALL = Among(frozenset(), inverted=True)
@@ -258,20 +272,25 @@ def test_one_commit_may_remove_and_add(engine: Engine) -> None:
     assert positions(engine, Words(("alpha",))) == [2]
 
 
-FIELD: st.SearchStrategy[Field] = st.sampled_from(("prose", "call", "output", "thinking", "label"))
+FIELD: st.SearchStrategy[Field] = st.sampled_from(("prose", "call", "output", "thinking", "label", "aside"))
 WORD = st.sampled_from(("a", "ab", "abc", "b", "ba", "naïve", "記憶", "記", "x_y"))
 LINE = st.lists(WORD, min_size=1, max_size=12).map(" ".join)
 DOCUMENTS = st.lists(
     st.builds(
-        lambda passages, generation, role, tool, time: (passages, generation, role, tool, time),
+        lambda passages, generation, role, tool, time, more: (passages, generation, role, tool, time, more),
         st.lists(st.tuples(FIELD, LINE), max_size=4).map(tuple),
         st.integers(1, 4),
         st.sampled_from((None, "user", "toolResult")),
         st.sampled_from((None, "bash")),
         st.sampled_from((None, 0, 5, 9)),
+        st.tuples(
+            st.sets(st.sampled_from(("src", "a.py")), max_size=2).map(tuple),
+            st.sets(st.sampled_from((ASIDE, CHILD, ERROR, "compaction")), max_size=2).map(tuple),
+        ),
     ),
     max_size=12,
 )
+ASKED = ("a", "x_y", "y", "ab a", '"a ab"', '"b x"', '"y b"', "naive", "naïve", "記", "記憶", "a記", '"記 a"', "a.b")
 TERMS = st.lists(WORD, min_size=1, max_size=3, unique=True).map(tuple)
 EDGE = st.booleans()
 QUERIES: st.SearchStrategy[Query] = st.one_of(
@@ -280,6 +299,18 @@ QUERIES: st.SearchStrategy[Query] = st.one_of(
         lambda runs: Runs(tuple(runs))
     ),
     st.just(Everything()),
+    st.builds(
+        Sought,
+        st.lists(
+            st.sampled_from(ASKED).map(language.parse).flatmap(lambda asked: st.just(wanted(asked))), max_size=2
+        ).map(lambda some: tuple(one for wanted in some for one in wanted)),
+        st.sampled_from((EVENT_FIELDS, ("prose",), ("call", "aside"))),
+        st.booleans(),
+        st.sampled_from((None, None, frozenset({"user"}))),
+        st.sampled_from(((), (), (frozenset({ERROR, "compaction"}),))),
+        st.sampled_from((None, None, frozenset({"bash"}), frozenset({"ab"}))),
+        st.sampled_from((None, None, (frozenset({"src", "a.py"}), frozenset({"src"})))),
+    ),
 )
 FILTERS = st.builds(
     Filters,
@@ -295,12 +326,23 @@ CLOSE = 1.05
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(rows=DOCUMENTS, questions=st.lists(st.tuples(QUERIES, FILTERS, AMONG), min_size=1, max_size=12))
 def test_engines_agree_in_what_they_find_and_in_any_order_that_is_clear(
-    rows: list[tuple[tuple[tuple[Field, str], ...], int, str | None, str | None, int | None]],
+    rows: list[
+        tuple[
+            tuple[tuple[Field, str], ...],
+            int,
+            str | None,
+            str | None,
+            int | None,
+            tuple[tuple[str, ...], tuple[str, ...]],
+        ]
+    ],
     questions: list[tuple[Query, Filters, Among]],
 ) -> None:
     documents = [
-        document(at, *passages, generation=generation, role=role, tool=tool, time=time)
-        for at, (passages, generation, role, tool, time) in enumerate(rows)
+        document(at, *passages, generation=generation, role=role, tool=tool, time=time)._replace(
+            touched=touched, traits=traits
+        )
+        for at, (passages, generation, role, tool, time, (touched, traits)) in enumerate(rows)
     ]
     with tempfile.TemporaryDirectory() as directory:
         scan, tantivy = (holding(ENGINES[name](directory), documents) for name in ("scan", "tantivy"))
@@ -317,3 +359,24 @@ def test_engines_agree_in_what_they_find_and_in_any_order_that_is_clear(
                 for _, place in ours.best:
                     assert scores[place] <= lowest * CLOSE
                     lowest = min(lowest, scores[place])
+
+
+@settings(max_examples=200)
+@given(lines=st.lists(LINE, min_size=1, max_size=4), asked=st.sampled_from(ASKED))
+def test_whatever_satisfies_a_query_of_events_is_among_its_candidates(lines: list[str], asked: str) -> None:
+    query = language.parse(asked)
+    documents = [document(at, text) for at, text in enumerate(lines)]
+    engine = holding(ENGINES["scan"](""), documents)
+
+    found = set(positions(engine, Sought(wanted(query)))) | set(positions(engine, Sought(wanted(query), loose=True)))
+
+    assert {at for at, text in enumerate(lines) if query.holds([text])} <= found
+
+
+def test_child_records_are_no_events_and_asides_no_records(engine: Engine) -> None:
+    traits = ((), (ASIDE,), (CHILD,))
+    holding(engine, [document(at, "alpha")._replace(traits=some) for at, some in enumerate(traits)])
+
+    assert positions(engine, Everything()) == [0, 2]
+    assert positions(engine, Runs(())) == [0, 2]
+    assert positions(engine, Sought(wanted(language.parse("alpha")))) == [0, 1]
