@@ -300,7 +300,8 @@ FRAME = 7
 
 _TAGS: dict[Scope, str] = {"project": "project ", "global": "global  "}
 _INDENT = 2 + len(_TAGS["project"])
-_BROWSE = ("Enter edit", "a add", "d forget", "m merge", "p move", "s scope", "r reload", "Esc close")
+_BROWSE = ("e edit", "a add", "d forget", "m merge", "p move", "s scope", "r reload", "Esc close")
+_EMPTY = ("a add", "s scope", "r reload", "Esc close")
 _MARKED = ("m merge with this", "m again or Esc unmark", "p move", "s scope")
 _WRITE = ("Enter save", "Esc cancel")
 _ASK = ("y forget", "N keep")
@@ -434,7 +435,7 @@ def _message(state: State) -> Run | None:
 
 
 def _hints(state: State, columns: int) -> Line:
-    hints: Sequence[str] = _BROWSE
+    hints: Sequence[str] = _BROWSE if state.focus else _EMPTY
     if state.doomed is not None:
         hints = _ASK
     elif state.editor is not None:

@@ -10,6 +10,8 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
+from pepys.errors import PepysError
+
 Json = dict[str, Any]
 
 STYLES: Mapping[str, str] = {
@@ -28,7 +30,7 @@ STYLES: Mapping[str, str] = {
 class _Screenful(Static, can_focus=True):
     """Where the lines are; it takes every key, so that none means anything but what the picker says."""
 
-    DEFAULT_CSS = "_Screenful { height: 1fr; background: transparent; }"
+    DEFAULT_CSS = "_Screenful { height: 1fr; background: transparent; text-wrap: nowrap; }"
 
 
 class Picker(App[None]):
@@ -36,6 +38,9 @@ class Picker(App[None]):
 
     Args:
         step: Calls `notes.picker` with these arguments.
+
+    Attributes:
+        failure: What ended it, if not a key.
     """
 
     ENABLE_COMMAND_PALETTE = False
@@ -46,18 +51,20 @@ class Picker(App[None]):
         super().__init__(ansi_color=True)
         self._step, self._color = step, color
         self._state: Json | None = None
+        self._columns, self._rows = 0, 0
+        self.failure: PepysError | None = None
 
     def compose(self) -> ComposeResult:
         """One widget fills the screen."""
         yield _Screenful()
 
     def on_mount(self) -> None:
-        """Open the picker."""
+        """Take the keys."""
         self.query_one(_Screenful).focus()
-        self._turn({})
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw for the new size."""
+        """Draw for a new size, the first one too."""
+        self._columns, self._rows = event.size
         self._turn({})
 
     async def on_event(self, event: events.Event) -> None:
@@ -73,13 +80,17 @@ class Picker(App[None]):
             await super().on_event(event)
 
     def _turn(self, typed: Json) -> None:
-        columns, rows = self.size
-        if not columns or not rows:
+        if not self._columns or not self._rows:
             return
-        given = {**typed, "width": columns, "height": rows}
+        given = {**typed, "width": self._columns, "height": self._rows}
         if self._state is not None:
             given["state"] = self._state
-        shown = self._step(given)
+        try:
+            shown = self._step(given)
+        except PepysError as error:
+            self.failure = error
+            self.exit()
+            return
         self._state = shown["state"]
         if shown["closed"]:
             self.exit()

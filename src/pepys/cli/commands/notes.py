@@ -14,7 +14,7 @@ from pepys.cli import options
 from pepys.cli.output import Output, Span
 from pepys.errors import InvalidArgument, PepysError
 from pepys.model.notes import SCOPES
-from pepys.notes import words
+from pepys.notes.words import counts, outcome
 
 if TYPE_CHECKING:
     from pepys.workspace import Workspace
@@ -24,16 +24,17 @@ Json = Mapping[str, Any]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add what can be done with notes."""
-    parser.add_argument(
-        "what", nargs="?", choices=list(_DOINGS), metavar="WHAT", help=f"{', '.join(_DOINGS)}; nothing: pick"
-    )
-    parser.add_argument(
+    parser.usage = "pepys notes [WHAT] [WORD ...] [OPTIONS]"
+    what = parser.add_argument("what", choices=[*_DOINGS], metavar="WHAT", help=f"{', '.join(_DOINGS)}; nothing: pick")
+    words = parser.add_argument(
         "words",
-        nargs="*",
+        nargs="+",
         metavar="WORD",
         help="add, forget, move: the note; update: the note and what replaces it; merge: two notes and what they "
         "become; edit, clear: project or global",
     )
+    what.required = words.required = False  # as optional ones, argparse would take none where an option comes first
+    words.default = []
     parser.add_argument("--scope", choices=SCOPES, help="project (default), or global; of move: where the note is")
     parser.add_argument("--yes", action="store_true", help="clear without asking")
 
@@ -55,7 +56,10 @@ def _pick(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
         status = _list(workspace, args, out)
         out.note(Span("The picker needs the package textual: pip install 'pepys[tui]'", "dim"))
         return status
-    Picker(lambda given: workspace.call("notes.picker", given), color=out.color).run()
+    picker = Picker(lambda given: workspace.call("notes.picker", given), color=out.color)
+    picker.run()
+    if picker.failure is not None:
+        raise picker.failure
     return 0
 
 
@@ -70,7 +74,7 @@ def _list(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
     for scope in SCOPES:
         for note in result[scope] if args.scope in (None, scope) else ():
             out.line(Span(f"{scope:<8}", "dim"), note)
-    out.note(Span(f"{words.counts(result)}.", "dim"))
+    out.note(Span(f"{counts(result)}.", "dim"))
     _warn(result, out)
     where = workspace.call("notes.path")
     if not where["trusted"]:
@@ -99,7 +103,7 @@ def _memory(workspace: Workspace, args: argparse.Namespace, out: Output, given: 
         from pepys.cli.exits import error_of
 
         raise error_of(result["error"])
-    for line in words.outcome(result):
+    for line in outcome(result):
         out.note(line)
     _warn(result, out)
     return 0
@@ -260,7 +264,7 @@ def _changed(result: Json, out: Output, told: str) -> int:
     if out.as_json:
         return _json(result, out)
     out.note(told)
-    out.note(f"Now {words.counts(result)}.")
+    out.note(f"Now {counts(result)}.")
     _warn(result, out)
     return 0
 
