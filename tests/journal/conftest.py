@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pepys.journal import scope, store
+from pepys.journal import engines, scope, store
 from tests.journal.project import Project
 
 
@@ -20,3 +20,9 @@ def process(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index that only counts words."""
+    monkeypatch.setitem(engines.ENGINES, "pepys", "tests.journal.plain")

@@ -43,6 +43,26 @@ _ROWS = (
         _READS,
     ),
     Action(
+        "journal.search",
+        "memory_search",
+        "Search daily memory",
+        "Search what was decided, fixed and learnt in this project, in any words. Use it first when asked about the "
+        "past, or before deciding again; pass a hit's chunk_hash to memory_expand.",
+        "pepys.actions.journal:search",
+        "pepys.model.journal:SearchRequest",
+        _READS,
+    ),
+    Action(
+        "journal.expand",
+        "memory_expand",
+        "Open a memory",
+        "Read the whole memory behind a chunk hash, and which session, entry and transcript it comes from. Use it when "
+        "a hit of memory_search is not enough.",
+        "pepys.actions.journal:expand",
+        "pepys.model.journal:ExpandRequest",
+        _READS,
+    ),
+    Action(
         "journal.transcript",
         "memory_transcript",
         "Read the conversation behind a memory",

@@ -93,6 +93,12 @@ def split(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in text.split("\n")]
 
 
+def level(line: str) -> int:
+    """How many `#` a heading has; 0 where *line* is none."""
+    found = _HEADING.match(line)
+    return len(found[0]) - 1 if found else 0
+
+
 def _end(lines: Sequence[str], at: int, depth: int) -> int:
     """Where a block ends whose text begins at *at*: before a heading of at most *depth*, or a stamped one."""
     while at < len(lines):
@@ -105,8 +111,7 @@ def _end(lines: Sequence[str], at: int, depth: int) -> int:
 
 
 def _ends(line: str, depth: int) -> bool:
-    heading = _HEADING.match(line)
-    return heading is not None and (len(heading[0]) - 1 <= depth or bool(_STAMPED.fullmatch(line)))
+    return 0 < level(line) <= depth or bool(_STAMPED.fullmatch(line))
 
 
 def _closed(lines: Sequence[str], at: int, fence: str) -> int | None:

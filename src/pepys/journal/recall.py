@@ -1,0 +1,222 @@
+"""The first two layers of recall: chunks that bear on a query, and the section behind one with its anchor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pepys.errors import InvalidArgument, MemoryNotFound
+from pepys.journal import entries, fan_out, scope, store
+from pepys.journal.base import BackendMissing, Chunk, Hit, NeverIndexed, Place
+from pepys.journal.constants import PROJECT_INDEX_BUDGET_MS
+from pepys.journal.entries import Anchor
+from pepys.journal.fan_out import Project
+from pepys.journal.runtime import Runtime
+from pepys.model.context import Context
+from pepys.model.journal import ExpandRequest, SearchRequest
+
+Json = dict[str, Any]
+
+
+def search(context: Context, runtime: Runtime, request: SearchRequest) -> Json:
+    """The chunks that bear on a query, best first. Without a backend: what to do about it, not an error.
+
+    Raises:
+        InvalidArgument: The query is blank, or a search over all projects has no usable scan roots.
+        StoreCommandFailed: The store command gave no usable answer.
+    """
+    if not request.query.strip():
+        raise InvalidArgument("query is empty.")
+    here = scope.of(context)
+    try:
+        if request.scope == "all":
+            return _across(context, runtime, request, fan_out.projects(context, here))
+        hits = _hits(runtime, scope.place(here, context), request, budget_s(context))
+    except BackendMissing as error:
+        return {**unavailable(error), "hits": []}
+    except NeverIndexed:
+        hits = []
+    if not hits:
+        return {"text": f'No memories found for "{request.query}".', "hits": []}
+    return {
+        "text": f"{_count(len(hits))}, best first:\n\n{printed(hits)}",
+        "hits": [as_json(hit) for hit in hits],
+    }
+
+
+def expand(context: Context, runtime: Runtime, request: ExpandRequest) -> Json:
+    """The whole section behind a chunk hash, as the file has it now, and where it comes from.
+
+    Raises:
+        MemoryNotFound: No chunk has this hash, its file is gone, or *project* holds no store.
+        StoreCommandFailed: The store command gave no usable answer.
+    """
+    here = scope.of(context)
+    if request.project:
+        place = fan_out.place(os.path.normpath(os.path.join(context.cwd, request.project)), context, here)
+    else:
+        place = scope.place(here, context)
+    try:
+        found = section(runtime, place, request.chunk_hash, context)
+    except BackendMissing as error:
+        return unavailable(error)
+    text = f"{found.path}:{found.first}-{found.last} | {found.heading}\n\n{found.text}"
+    anchor = found.anchor
+    if anchor:
+        text += f"\n\norigin: session {anchor.session} entry {anchor.turn}\ntranscript: {anchor.file()}"
+    return {
+        "text": text,
+        "source": found.path,
+        "start_line": found.first,
+        "end_line": found.last,
+        "heading": found.heading,
+        "content": found.text,
+        "anchor": anchor and {"session": anchor.session, "turn": anchor.turn, "transcript": anchor.file()},
+        "follow": anchor
+        and {
+            "ref": "journal.transcript",
+            "args": {"transcript_path": anchor.file(), **({"turn": anchor.turn} if anchor.turn else {})},
+        },
+    }
+
+
+class Section(NamedTuple):
+    """What a chunk is a part of."""
+
+    path: str
+    heading: str
+    first: int  # lines from 1, inclusive
+    last: int
+    text: str
+
+    @property
+    def anchor(self) -> Anchor | None:
+        """Where it comes from."""
+        return entries.anchor(self.text)
+
+
+def section(runtime: Runtime, place: Place, id_: str, context: Context) -> Section:
+    """The section behind a chunk id: its whole entry, or else what stands below its heading.
+
+    Raises:
+        MemoryNotFound: There is no such chunk, or its file is gone.
+        BackendMissing: There is nothing to look it up in.
+    """
+    index = runtime.index(place)
+    try:
+        index.refresh(budget_s(context))
+        chunk = index.chunk(id_.strip())
+    except NeverIndexed:
+        raise MemoryNotFound(
+            f"The collection {place.collection} was never indexed on this machine.", hint="Search it first."
+        ) from None
+    if chunk is None:
+        raise MemoryNotFound(f"Chunk not found: {id_}.", hint="Its text changed or is gone; search again.")
+    text = store.read(chunk.path)
+    if not text:
+        raise MemoryNotFound(f"Source file not found: {chunk.path}.", hint="Search again.")
+    return _section(chunk, text)
+
+
+def _section(chunk: Chunk, text: str) -> Section:
+    at = chunk.first - 1
+    for block in entries.blocks(text):
+        if block.kind == "entry" and block.first <= at < block.last:
+            lines = block.text.count("\n")
+            return Section(chunk.path, block.time, block.first + 1, block.first + 1 + lines, block.text)
+    lines_ = entries.split(text)
+    at = min(at, len(lines_) - 1)
+    first = next((number for number in range(at, -1, -1) if 0 < entries.level(lines_[number]) <= chunk.level), 0)
+    last = next(
+        (number for number in range(at + 1, len(lines_)) if 0 < entries.level(lines_[number]) <= (chunk.level or 6)),
+        len(lines_),
+    )
+    body = "\n".join(lines_[first:last]).rstrip()
+    return Section(chunk.path, chunk.heading, first + 1, first + 1 + body.count("\n"), body.strip("\n"))
+
+
+def _hits(runtime: Runtime, place: Place, request: SearchRequest, seconds: float) -> list[Hit]:
+    index = runtime.index(place)
+    index.refresh(seconds)
+    return index.search(request.query, request.top_k)
+
+
+def _across(context: Context, runtime: Runtime, request: SearchRequest, found: fan_out.Projects) -> Json:
+    lists, skipped = [], []
+    for number, project in enumerate(found.searched):
+        # The call's own project is waited for; each other one gets a moment, and is scanned where that is too short.
+        seconds = budget_s(context) if number == 0 else PROJECT_INDEX_BUDGET_MS / 1000
+        try:
+            if not os.access(project.place.store, os.R_OK | os.X_OK):
+                skipped.append(project.directory)
+                continue
+            lists.append((project, _hits(runtime, project.place, request, seconds)))
+        except NeverIndexed:
+            skipped.append(project.directory)
+    hits = fan_out.merged(lists, request.top_k)
+    account = f"{len(lists)} project{'' if len(lists) == 1 else 's'} searched, {len(skipped)} skipped"
+    if found.collapsed:
+        account += f", {len(found.collapsed)} collapsed"
+    if hits:
+        blocks = printed([hit for _, hit in hits], [project for project, _ in hits])
+        text = f"{_count(len(hits))}, {account}, best first:\n\n{blocks}"
+    else:
+        text = f'No memories found for "{request.query}" across {account}.'
+    if skipped:
+        text += f"\n\nskipped (no readable memory on this machine): {', '.join(skipped)}"
+    if found.collapsed:
+        text += f"\n\ncollapsed (same collection as a project already searched): {', '.join(found.collapsed)}"
+    return {
+        "text": text,
+        "hits": [as_json(hit, project) for project, hit in hits],
+        "searched": [project.directory for project, _ in lists],
+        "skipped": skipped,
+        "collapsed": list(found.collapsed),
+    }
+
+
+def printed(hits: Sequence[Hit], projects: Sequence[Project] = ()) -> str:
+    """Hits as blocks for people and models, numbered from 1; each chunk's hash opens it in `memory_expand`."""
+    blocks = []
+    for number, hit in enumerate(hits):
+        chunk = hit.chunk
+        label = f" | {projects[number].directory}" if projects else ""
+        blocks.append(
+            f"{number + 1}. score {hit.relevance:.3f} | chunk {chunk.id}{label} | "
+            f"{chunk.path}:{chunk.first}-{chunk.last}\n{chunk.text}"
+        )
+    return "\n\n".join(blocks)
+
+
+def as_json(hit: Hit, project: Project | None = None) -> Json:
+    """A hit in memsearch's own words, and the call that opens it."""
+    chunk = hit.chunk
+    args = {"chunk_hash": chunk.id, **({"project": project.directory} if project else {})}
+    return {
+        "chunk_hash": chunk.id,
+        "content": chunk.text,
+        "source": chunk.path,
+        "heading": chunk.heading,
+        "heading_level": chunk.level,
+        "start_line": chunk.first,
+        "end_line": chunk.last,
+        "score": round(hit.relevance, 6),
+        **({"project": project.directory} if project else {}),
+        "follow": {"ref": "journal.expand", "args": args},
+    }
+
+
+def unavailable(error: BackendMissing) -> Json:
+    """What is answered where nothing can be looked up."""
+    return {"text": error.steps, "unavailable": error.reason}
+
+
+def budget_s(context: Context) -> float:
+    """How long a call may spend on bringing the index up to date."""
+    longest = context.config.journal.search_timeout_ms / 1000
+    return longest if context.patience_s is None else min(longest, context.patience_s)
+
+
+def _count(number: int) -> str:
+    return f"{number} memory chunk{'' if number == 1 else 's'}"
