@@ -137,11 +137,11 @@ def coverage_lines(coverage: Json) -> Iterator[Line]:
         yield (Span(f"{left_out} sessions of sub-agents were left out; --subagents searches them too.", "dim"),)
 
 
-def redacted_lines(count: int) -> Iterator[Line]:
-    """That credentials are masked, and where they are not."""
+def redacted_lines(count: int, whole: str = "`pepys call`") -> Iterator[Line]:
+    """That credentials are masked, and in what *whole* answer they are not."""
     if count:
         what = "1 credential is" if count == 1 else f"{count} credentials are"
-        yield (Span(f"{what} masked; `pepys call` shows {'it' if count == 1 else 'them'}.", "dim"),)
+        yield (Span(f"{what} masked; {whole} shows {'it' if count == 1 else 'them'}.", "dim"),)
 
 
 def _matches(snippet: str, query: str, *, phrase: bool) -> Iterator[tuple[int, int]]:

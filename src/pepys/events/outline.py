@@ -8,7 +8,7 @@ from typing import Any
 from pepys import normalise
 from pepys.errors import SourceUnavailable
 from pepys.events.drawing import Drawn
-from pepys.events.snippet import preview
+from pepys.events.snippet import PREVIEW_CHARS, collapsed, preview
 from pepys.events.states import Node, Tree
 from pepys.events.times import iso
 from pepys.hosts import HOSTS
@@ -66,11 +66,13 @@ def _outline(view: View, context: Context, session: str) -> dict[str, Any]:
     except OSError as error:
         raise SourceUnavailable(f"{found.path} cannot be read: {error.strerror or error}.") from error
     name = shown.text((source.name if source is not None else None) or "", context).text
+    made = list(_entries(entries, context))
     return {
         "sessionId": session if source is None else source.session,
         "file": found.path,
         **({"sessionName": name} if name else {}),
-        "entries": list(_entries(entries, context)),
+        "entries": made,
+        **shown.redacted(made),
     }
 
 
@@ -91,7 +93,8 @@ def _entries(entries: Sequence[Entry], context: Context) -> Iterator[dict[str, A
     labels = {entry.target: _words(entry) for entry in entries if entry.type == "label"}
     for node, entry in zip(some.nodes, entries, strict=True):
         state = some.state(node.position)
-        label = labels.get(node.id) if some.counts(node.position) else None
+        label, masks = _preview(labels.get(node.id, "") if some.counts(node.position) else "", context)
+        words, more = _preview(_words(entry), context)
         yield {
             "entryId": node.id,
             "parentId": node.parent,
@@ -103,8 +106,9 @@ def _entries(entries: Sequence[Entry], context: Context) -> Iterator[dict[str, A
             "contextRole": state.context,
             "selectionState": state.selection,
             **({"selectionInferred": True} if state.inferred else {}),
-            **({"label": _preview(label, context)} if label else {}),
-            "preview": _preview(_words(entry), context),
+            **({"label": label} if label else {}),
+            "preview": words,
+            **({"redacted": masks + more} if masks + more else {}),
         }
 
 
@@ -119,5 +123,7 @@ def _words(entry: Entry) -> str:
     return entry.title or ""
 
 
-def _preview(text: str, context: Context) -> str:
-    return preview(shown.text(text, context).text)
+def _preview(text: str, context: Context) -> tuple[str, int]:
+    """How *text* begins, and how many masks are in that."""
+    made = shown.text(text, context)
+    return preview(made.text), sum(len(collapsed(made.text[:start])) < PREVIEW_CHARS for start, _ in made.spans)

@@ -23,7 +23,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if out.as_json:
         out.json(result)
         return 0
-    from pepys.cli import drawings
+    from pepys.cli import drawings, render
 
     name = result.get("sessionName")
     out.line(Span(str(result["sessionId"]), "bold"), f"  {name}" if name else "")
@@ -33,4 +33,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
     drawings.show(drawing.session(outline.tree(result), drawn, drawings.paper(out)), out)
     if not drawn:
         out.note("The session has no entries.")
+    for line in render.redacted_lines(result.get("redacted", 0), "--json"):
+        out.note(*line)
     return 0
