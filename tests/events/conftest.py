@@ -1,0 +1,14 @@
+"""What tests of events start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.events.shop import Shop
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return Shop(tmp_path)
