@@ -1,0 +1,289 @@
+"""Who may see what: workspaces, the caller's own session, budgets, and coverage that says what was left out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pepys.errors import EventNotFound, InvalidConfiguration, InvalidEventArgument
+from tests.events.shop import Shop, calls, result
+from tests.recall.diary import Json, append, user
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.requirement("events.authorised")
+def test_only_sessions_of_the_workspace_are_found(shop: Shop, outside: Path) -> None:
+    inner = shop.cwd / "packages" / "core"
+    shop.session("here", user("a", None, "needle"))
+    shop.session("below", user("b", None, "needle"), cwd=str(inner))
+    shop.session("beside", user("c", None, "needle"), cwd=f"{shop.cwd}-2")
+    shop.session("away", user("d", None, "needle"), cwd=str(outside))
+    shop.session("relative", user("e", None, "needle"), cwd="shop")
+
+    assert sorted(shop.found("needle")) == ["a", "b"]
+    assert sorted(shop.found("needle", cwd=str(inner))) == ["b"]
+    assert shop.found("needle", cwd=str(outside)) == []
+
+
+@pytest.mark.requirement("events.authorised")
+def test_a_worktree_is_the_workspace_whatever_the_environment_says(shop: Shop, outside: Path) -> None:
+    (shop.cwd / ".git").mkdir()
+    (shop.cwd / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    deep = shop.cwd / "deep"
+    deep.mkdir()
+    shop.session("here", user("a", None, "needle"))
+    shop.session("away", user("b", None, "needle"), cwd=str(outside))
+    env = {"HOME": str(shop.home), "GIT_DIR": str(outside), "GIT_WORK_TREE": str(outside)}
+
+    assert shop.found("needle", context={"cwd": deep, "env": env}) == ["a"]
+
+
+@pytest.mark.requirement("events.authorised")
+def test_configured_roots_are_absolute_and_replace_the_workspace(shop: Shop, outside: Path) -> None:
+    shop.session("here", user("a", None, "needle"))
+    shop.session("away", user("b", None, "needle"), cwd=str(outside))
+
+    def found(**context: object) -> list[str]:
+        return sorted(shop.found("needle", context=context))
+
+    roots = {"events": {"workspaceRoots": [str(outside), str(shop.cwd)]}}
+    assert found(config_overrides=roots) == ["a", "b"]
+    assert found(workspace_root=outside) == ["b"]
+    variable = "PI_EVENT_SEARCH_WORKSPACE_ROOT"
+    assert found(env={"HOME": str(shop.home), variable: str(outside)}) == ["b"]
+    with pytest.raises(InvalidConfiguration):
+        found(env={"HOME": str(shop.home), variable: "outside"})
+
+
+@pytest.mark.requirement("events.authorised.alike")
+def test_missing_and_unauthorised_look_the_same(shop: Shop, outside: Path) -> None:
+    path = shop.session("away", user("b", None, "needle"), cwd=str(outside))
+    shop.session("here", user("a", None, "needle"))
+
+    errors = []
+    for session, entry in (("away", "b"), ("nowhere", "b"), (str(path), "b"), ("here", "nowhere")):
+        for ask in (shop.read, shop.trace):
+            with pytest.raises(EventNotFound) as caught:
+                ask(session, entry)
+            errors.append(caught.value.as_json())
+    for session in ("away", "nowhere", str(path)):
+        with pytest.raises(EventNotFound) as caught:
+            shop.search("needle", sessionId=session)
+        errors.append(caught.value.as_json())
+
+    assert errors == [{"code": "NOT_FOUND", "message": "Session or entry not found."}] * len(errors)
+
+
+@pytest.mark.requirement("events.authorised")
+def test_without_any_session_that_may_be_seen_nothing_is_found(shop: Shop) -> None:
+    page = shop.search("needle")
+
+    assert (page["hits"], page["coverage"]["state"], page["coverage"]["discoveredSessions"]) == ([], "ready", 0)
+
+
+# The caller's own session
+
+
+def invoking(shop: Shop) -> Path:
+    """A session whose last message holds two calls, the first of which has a result already."""
+    return shop.session(
+        "own",
+        user("a", None, "needle one"),
+        calls("b", "a", ("c1", "bash", {"command": "needle"}), ("c2", "event_search", {"query": "needle"})),
+        result("r", "b", "c1", "bash", "needle found"),
+    )
+
+
+@pytest.mark.requirement("events.current.excluded")
+def test_the_callers_own_session_is_left_out_unless_it_is_named(shop: Shop) -> None:
+    invoking(shop)
+    shop.session("other", user("x", None, "needle"))
+    cut = {"current_session_id": "own", "tool_call_id": "c2"}
+
+    assert shop.found("needle", context=cut) == ["x"]
+    assert shop.found("needle", context=cut, sessionId="current") == ["a"]
+    assert shop.found("needle", context=cut, sessionId="own") == ["a"]
+    assert shop.found("needle", context={"session_file": invoking(shop), "tool_call_id": "c2"}) == ["x"]
+
+
+@pytest.mark.requirement("events.current.cutoff")
+def test_the_event_that_holds_the_call_and_all_after_it_are_cut_off(shop: Shop) -> None:
+    invoking(shop)
+    cut = {"current_session_id": "own", "tool_call_id": "c2", "invocation_entry_id": "r"}
+
+    for entry in ("b", "r"):
+        with pytest.raises(EventNotFound):
+            shop.read("own", entry, context=cut)
+    event = shop.read("own", "a", context=cut, after=5)
+    assert event["neighbors"]["after"] == []
+    assert shop.trace("own", "a", context=cut)["children"] == []
+    assert sorted(shop.found("needle", context={**cut, "tool_call_id": None}, sessionId="own")) == ["a", "b"]
+
+
+@pytest.mark.requirement("events.current.cutoff")
+def test_a_call_that_is_not_in_the_file_yet_cuts_nothing_off(shop: Shop) -> None:
+    invoking(shop)
+    cut = {"current_session_id": "own", "tool_call_id": "c9"}
+
+    assert sorted(shop.found("needle", context=cut, sessionId="own")) == ["a", "b", "r"]
+
+
+@pytest.mark.requirement("events.current.unknown")
+def test_without_a_known_session_or_cutoff_the_callers_own_cannot_be_asked_for(shop: Shop) -> None:
+    invoking(shop)
+
+    with pytest.raises(InvalidEventArgument, match='"current" session is not available') as unknown:
+        shop.search("needle", sessionId="current")
+    with pytest.raises(InvalidEventArgument, match="requires an invocation cutoff"):
+        shop.search("needle", sessionId="current", context={"current_session_id": "own"})
+    assert unknown.value.code == "INVALID_ARGUMENT"
+    assert "current_session_unknown" in shop.search("needle")["coverage"]["reasons"]
+
+
+# Discovery and budgets
+
+
+@pytest.mark.requirement("events.discovery")
+def test_configured_folders_are_searched_and_grant_nothing(shop: Shop, outside: Path) -> None:
+    archive = shop.home / "archive"
+    shop.session("old", user("a", None, "needle"), folder=archive)
+    shop.session("foreign", user("b", None, "needle"), folder=archive, cwd=str(outside))
+
+    context = {"config_overrides": {"events": {"sessionDirs": [str(archive)]}}}
+
+    assert shop.found("needle") == []
+    assert shop.found("needle", context=context) == ["a"]
+
+
+@pytest.mark.requirement("events.budgets")
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, ["a", "b", "c"]),
+        ({"PI_EVENT_SEARCH_STARTUP_FILE_LIMIT": "2"}, ["b", "c"]),
+        ({"PI_EVENT_SEARCH_STARTUP_FILE_LIMIT": "0"}, []),
+        ({"PI_EVENT_SEARCH_STARTUP_FILE_LIMIT": "unlimited"}, ["a", "b", "c"]),
+        ({"PI_EVENT_SEARCH_STARTUP_FILE_LIMIT": "many"}, ["a", "b", "c"]),
+        ({"PI_EVENT_SEARCH_STARTUP_BUDGET_MB": "0.01"}, ["a", "c"]),
+    ],
+    ids=str,
+)
+def test_budgets_take_the_newest_sessions_and_pass_over_what_is_too_large(
+    shop: Shop, variables: dict[str, str], expected: list[str]
+) -> None:
+    for name, text in (("a", "needle"), ("b", "needle " + "x" * 20_000), ("c", "needle")):
+        shop.session(name, user(name, None, text))
+
+    page = shop.search("needle", context={"env": {"HOME": str(shop.home), **variables}})
+
+    assert sorted(hit["entryId"] for hit in page["hits"]) == expected
+    left_out = 3 - len(expected)
+    assert page["coverage"].get("skippedSessions", 0) == left_out
+    assert page["coverage"]["state"] == ("partial" if left_out else "ready")
+    assert {one["reason"] for one in page["coverage"].get("skipped", ())} == ({"startup_budget"} if left_out else set())
+
+
+# Coverage
+
+
+@pytest.mark.requirement("events.coverage")
+def test_coverage_is_ready_when_everything_was_read(shop: Shop) -> None:
+    shop.session("one", user("a", None, "needle"))
+
+    coverage = shop.search("needle", context={"current_session_id": "none"})["coverage"]
+
+    reconciled = coverage.pop("lastReconciled")
+    assert coverage == {"state": "ready", "indexedSessions": 1, "discoveredSessions": 1, "reasons": []}
+    assert reconciled.endswith("Z")
+
+
+@pytest.mark.requirement("events.coverage")
+def test_a_first_index_that_is_not_done_is_catching_up(shop: Shop) -> None:
+    for at in range(4):
+        shop.session(f"s{at}", user("a", None, "needle"))
+
+    page = shop.search("zebra", context={"patience_s": 0.0})
+
+    assert page["coverage"]["state"] == "catching-up"
+    assert page["coverage"]["discoveredSessions"] == 4
+    assert page["coverage"]["lastReconciled"] is None
+    assert {"sessions": page["coverage"]["skippedSessions"], "reason": "catching_up"} in page["coverage"]["skipped"]
+
+
+@pytest.mark.requirement("events.coverage")
+def test_skipped_sessions_are_named_if_the_caller_may_see_them(shop: Shop, outside: Path) -> None:
+    paths = [shop.session(name, user("a", None, "needle")) for name in ("one", "two")]
+    shop.session("away", user("a", None, "needle"), cwd=str(outside))
+    env = {"HOME": str(shop.home), "PI_EVENT_SEARCH_STARTUP_FILE_LIMIT": "0"}
+
+    coverage = shop.search("needle", context={"env": env})["coverage"]
+
+    assert [one["file"] for one in coverage["skipped"]] == [str(path) for path in paths]
+    assert str(outside) not in str(coverage) and "away" not in str(coverage)
+
+
+@pytest.mark.requirement("events.coverage.cold")
+def test_cold_sessions_are_not_searched_unless_they_are_named_and_coverage_says_so(shop: Shop) -> None:
+    shop.session("old", user("a", None, "needle"))
+    shop.session("new", user("b", None, "needle"))
+    context = {"config_overrides": {"memory": {"hotSessions": 1}}}
+
+    page = shop.search("needle", context=context)
+
+    assert [hit["entryId"] for hit in page["hits"]] == ["b"]
+    assert (page["coverage"]["state"], page["coverage"]["skipped"][0]["sessionId"]) == ("partial", "old")
+    assert "cold_session" in page["coverage"]["reasons"]
+    assert shop.found("needle", sessionId="old", context=context) == ["a"]
+    assert shop.read("old", "a", context=context)["entryId"] == "a"
+
+
+@pytest.mark.requirement("events.coverage")
+def test_damage_and_torn_tails_are_partial_and_whole_records_are_served(shop: Shop) -> None:
+    path = shop.session("one", user("a", None, "needle"))
+    with path.open("ab") as file:
+        file.write(b"\0\0\0\n{broken\n")
+    append(path, user("b", "a", "needle"))
+    with path.open("ab") as file:
+        file.write(b'{"type": "message", "id": "c"')
+
+    page = shop.search("needle")
+
+    assert sorted(hit["entryId"] for hit in page["hits"]) == ["a", "b"]
+    assert page["coverage"]["state"] == "partial"
+    assert page["coverage"]["diagnostics"] == {"malformed_record": 1, "nul_run": 1, "torn_tail": 1}
+
+
+@pytest.mark.requirement("events.coverage")
+def test_without_an_index_events_are_scanned(shop: Shop) -> None:
+    shop.session(
+        "one", calls("a", None, ("c1", "bash", {"command": "needle_thread"})), result("r", "a", "c1", "bash", "x")
+    )
+    blocked = shop.home / "blocked"
+    blocked.write_text("a file where a directory should be")
+    context: Json = {"index_dir": blocked}
+
+    page = shop.search("thread", context=context)
+
+    assert [hit["entryId"] for hit in page["hits"]] == ["a"]
+    assert "index_unavailable" in page["coverage"]["reasons"]
+    assert shop.related("one", "a", context=context) == [("tool-result-for", "one/r", "one/a", True)]
+
+
+@pytest.mark.requirement("events.sources_only_read")
+def test_nothing_is_written_beside_the_sessions(shop: Shop) -> None:
+    path = shop.session("one", user("a", None, "needle"))
+    before = (path.read_bytes(), sorted(os.listdir(path.parent)))
+
+    shop.search("needle")
+    shop.read("one", "a")
+    shop.trace("one", "a")
+
+    assert (path.read_bytes(), sorted(os.listdir(path.parent))) == before
