@@ -430,3 +430,14 @@ def test_any_binding_alone_is_checked(diary: Diary) -> None:
 
     assert by_hash["total"] == by_lineage["total"] == 1
     assert wrong["error"]["code"] == "stale_pointer"
+
+
+def test_a_session_of_the_far_future_disturbs_no_search(diary: Diary) -> None:
+    diary.talk("now", "word")
+    late = diary.talk("late", "word")
+    os.utime(late, (10_000_000_000, 10_000_000_000))  # 2286: its nanoseconds do not fit 63 bits
+
+    page = diary.recall("word")
+
+    assert sorted(hit["sessionId"] for hit in page["hits"]) == ["late", "now"]
+    assert page["coverage"]["complete"]

@@ -55,8 +55,12 @@ def locate(path: str, roots: Sequence[Root], default_host: str) -> Found | None:
 
 
 def stamp(status: os.stat_result) -> Stamp:
-    """What a source's `stat` says of its content."""
-    return Stamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    """What a source's `stat` says of its content, in numbers that 63 bits hold: file systems may take more for them."""
+    parts = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return Stamp(*(max(-_MOST, min(part, _MOST)) for part in parts))
+
+
+_MOST = (1 << 63) - 1
 
 
 class _Walk:
