@@ -22,6 +22,74 @@ class Requirement(NamedTuple):
     departure: str = ""  # the decision record (ADR) or rule by which it is not the specification's own
 
 
+EVENTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "Events: Source model": (
+        ("events.sources_only_read", "Searching, reading and tracing events write nothing beside the sessions."),
+        ("events.identity", "An event is (session, entry id); files of one session that differ are told apart."),
+        ("events.search.hit", "A hit is one event with its identity, states and bounded evidence."),
+        ("events.search.follow", "A hit carries the call that reads the fragment that matched."),
+        ("events.coalesced", "Matching fragments of an event are one hit: the strongest is shown, all are counted."),
+        ("events.session_name", "A session goes by its latest name; an empty one clears it."),
+    ),
+    "Events: Semantic projection": (
+        ("events.kinds", "Every kind of the table is found as itself; private reasoning never is."),
+        ("events.kinds.unknown_custom", "State of extensions is not searched because it holds strings."),
+        ("events.oversized", "Oversized text is found by head and tail; no phrase crosses what lies between."),
+    ),
+    "Events: Order and tree position": (
+        ("events.read.neighbours", "Neighbours go by branch or by file; forks give receipts with all candidates."),
+        ("events.trace.tree", "A trace has parent, children and siblings, and says which lead to the leaf."),
+        ("events.trace.bounds", "Traces are bounded, and say when they are cut."),
+        ("events.forks.sessions", "Forks across sessions are told by (session, entry), in reads and traces."),
+        ("events.forks.labels", "Labels that a fork dropped and made again hide no fork."),
+        ("events.forks.hidden", "What may not be seen, or is cut off, is no way on from a fork."),
+        ("events.states", "Branch state, context role and selection state follow the tree and its summaries."),
+    ),
+    "Events: Relationships": (
+        ("events.relations.tool_result", "Results and their calls; the last owner of a call id counts."),
+        ("events.relations.summaries", "Compactions, branch summaries and labels, in both directions."),
+        ("events.relations.files", "Files: derived from calls, recorded in summaries."),
+        ("events.relations.session_parent", "A session's parent and children, of those that may be seen."),
+        ("events.relations.incremental", "Relations follow every append."),
+    ),
+    "Events: Search corpus and authorization": (
+        ("events.authorised", "Only sessions of the caller's workspace are shown, by whole path components."),
+        ("events.authorised.alike", "What is missing and what may not be seen look the same."),
+        ("events.discovery", "Configured folders are searched; being listed grants nothing."),
+        ("events.current.excluded", "The caller's own session is left out unless it is named."),
+        ("events.current.cutoff", "The event that holds the call, and all after it, are not seen."),
+        ("events.current.unknown", "Without a known session or cutoff the caller's own is refused."),
+        ("events.budgets", "Start-up budgets take the newest sessions, and coverage counts the others."),
+        ("events.own", "What Pepys was asked and said is found only if asked for."),
+    ),
+    "Events: Retrieval and ranking": (
+        ("events.query.words", "Whole words are found inside punctuation and identifiers; CJK by adjacent characters."),
+        ("events.query.phrases", "Quoted phrases are words side by side."),
+        ("events.query.and_within_fragment", "All words of a query stand in one fragment."),
+        ("events.query.no_operators", "Operators of any engine are text."),
+        ("events.query.invalid", "Blank queries and open quotes are refused; one without words finds nothing."),
+        ("events.parameters", "Unknown parameters are refused with the nearest known name."),
+        ("events.filters", "Kinds, types, roles, tools, errors, times, states and files filter."),
+        ("events.filters.time_invalid", "Times that are none are refused."),
+        ("events.limit", "Twenty events, and whether there are more."),
+        ("events.order", "Ties go by time, session and position, whatever the index has been through."),
+        ("events.why", "An empty answer says why, and offers a call that would find more."),
+        ("events.recall_apart", "What only events find is not found by recall."),
+        ("events.agreement", "An index that grew, one made anew, a scan and another process answer alike."),
+    ),
+    "Events: Presentation and fidelity": (
+        ("events.snippet", "Snippets are bounded windows of the text around a match."),
+        ("events.read.event", "An event is read whole in its metadata, with its place in the source."),
+        ("events.read.fragments", "Fragments share a budget; one can be read alone."),
+        ("events.read.windows", "Shown and omitted ranges are exact, in code points."),
+        ("events.read.limits", "Numbers too small are refused, too large clamped."),
+        ("events.read.omitted", "Images, reasoning and provider data are named by kind and size, never shown."),
+        ("events.read.source", "Text comes from the source as it is now, or not at all."),
+        ("events.coverage", "Every answer says how much was looked at, when, and what was skipped."),
+        ("events.coverage.cold", "Cold sessions are searched when they are named; coverage says so."),
+    ),
+}
+
 PROMISES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "Memory & Recall": (
         ("truth.sources_only_read", "Session files are the source of truth; nothing of them is ever written."),
@@ -392,6 +460,7 @@ PROMISES: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("omp.deleted", "A deleted OMP session leaves the index."),
     ),
     **JOURNAL,
+    **EVENTS,
 }
 
 REQUIREMENTS: Mapping[str, Requirement] = {

@@ -23,6 +23,18 @@ LONG = bool(os.environ.get("PEPYS_TEST_LONG"))
 WORDS = ("alpha", "beta", "gamma", "delta_x", "naïve", "記憶", "alphabet")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 ROLES = st.sampled_from(("user", "assistant", "toolResult"))
+EVENT_SEARCHES: tuple[dict[str, object], ...] = (
+    {"query": "alpha"},
+    {"query": "delta"},
+    {"query": "憶"},
+    {"query": '"beta gamma"'},
+    {"query": "naive", "branchStates": ["selected"]},
+    {"query": "alpha beta", "selectionStates": ["summarized", "unknown"]},
+    {"query": "gamma", "kinds": ["tool.result", "tool.call"]},
+    {"query": "py", "files": ["src/alpha.py"]},
+    {"query": "alpha", "roles": ["summary"]},
+    {"query": "beta", "errorOnly": True},
+)
 CLOSE = 1.05
 """Scores nearer to one another than this may be ordered either way."""
 
@@ -47,7 +59,7 @@ class Histories(RuleBasedStateMachine):
         super().__init__()
         self.home = Path(tempfile.mkdtemp(prefix="pepys-property-"))
         self.agent = Agent(self.home)
-        self.refreshed = self.agent.open("index")
+        self.refreshed = self.opened("index")
         self.made = self.turn = 0
         self.every = 1
 
@@ -105,6 +117,25 @@ class Histories(RuleBasedStateMachine):
         if ids:
             line = {"type": "label", "id": self.fresh(), "parentId": ids[-1], "timestamp": "2026-03-01T10:00:00.000Z"}
             append(path, line | {"targetId": data.draw(st.sampled_from(ids)), "label": "alpha"})
+
+    @precondition(lambda self: self.files())
+    @rule(data=st.data(), text=TEXTS, path=st.sampled_from(("src/alpha.py", "/project/src/alpha.py", "b.py")))
+    def calls_a_tool(self, data: Any, text: str, path: str) -> None:
+        file = self.chosen(data)
+        ids = self.ids(file)
+        line = entry(self.fresh(), ids[-1] if ids else None, text, "assistant", self.second())
+        line["message"]["content"].append({"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": path}})
+        append(file, line)
+
+    @precondition(lambda self: self.files())
+    @rule(data=st.data(), text=TEXTS)
+    def tells_of_a_branch(self, data: Any, text: str) -> None:
+        path = self.chosen(data)
+        ids = self.ids(path)
+        if ids:
+            line = {"type": "branch_summary", "id": self.fresh(), "parentId": data.draw(st.sampled_from(ids))}
+            told = {"timestamp": "2026-03-01T10:00:00.000Z", "fromId": data.draw(st.sampled_from(ids)), "summary": text}
+            append(path, line | told)
 
     @precondition(lambda self: self.files())
     @rule(data=st.data(), text=TEXTS)
@@ -195,7 +226,7 @@ class Histories(RuleBasedStateMachine):
     @rule()
     def another_process_begins(self) -> None:
         self.refreshed.close()
-        self.refreshed = self.agent.open("index")
+        self.refreshed = self.opened("index")
 
     @invariant()
     def answers_agree(self) -> None:
@@ -205,7 +236,7 @@ class Histories(RuleBasedStateMachine):
 
     def compare(self, requests: Sequence[dict[str, object]]) -> None:
         self.refreshed.history.refresh()
-        fresh, scanning = self.agent.open(f"fresh-{self.fresh()}"), self.agent.open(self.agent.unusable())
+        fresh, scanning = self.opened(f"fresh-{self.fresh()}"), self.opened(self.agent.unusable())
         try:
             for branches in ("active", "all"):
                 for request in requests:
@@ -214,6 +245,9 @@ class Histories(RuleBasedStateMachine):
                         scoped = {**request, "branches": branches, "scope": f"session:{path}"}
                         self.compare_recall(fresh, scanning, scoped)
                 self.compare_records(fresh, scanning, branches)
+            for search in EVENT_SEARCHES[self.turn % 4 :: 4]:
+                self.compare_events(fresh, scanning, search)
+            self.compare_trees(fresh, scanning)
         finally:
             fresh.close()
             scanning.close()
@@ -242,7 +276,32 @@ class Histories(RuleBasedStateMachine):
                 entries = [answer(workspace, "memory.expand", **request) for workspace in everywhere]
                 assert entries[0] == entries[1] == entries[2]
 
+    def compare_events(self, fresh: Workspace, scanning: Workspace, request: dict[str, object]) -> None:
+        pages = [answer(workspace, "events.search", **request) for workspace in (scanning, self.refreshed, fresh)]
+        if any(page["more"] for page in pages):
+            return  # of events with nearly the same scores, any may be among the best
+        for page in pages:
+            page["hits"].sort(key=repr)
+            page["coverage"].pop("lastReconciled")
+            page["coverage"] = coverage(page)
+        assert pages[0] == pages[1] == pages[2], request
+
+    def compare_trees(self, fresh: Workspace, scanning: Workspace) -> None:
+        """States, neighbours, forks and relations of every event of the newest file."""
+        for path in self.files()[-1:]:
+            for id_ in dict.fromkeys(self.ids(path)):
+                request = {"sessionId": str(path), "entryId": id_}
+                for ref, more in (("events.read", {"after": 3}), ("events.trace", {})):
+                    answers = [answer(one, ref, **request, **more) for one in (scanning, self.refreshed, fresh)]
+                    for one in answers:
+                        one.get("coverage", {}).pop("lastReconciled", None)
+                        one["coverage"] = coverage(one) if "coverage" in one else None
+                    assert answers[0] == answers[1] == answers[2], (ref, request)
+
     # Names
+
+    def opened(self, index: Path | str) -> Workspace:
+        return self.agent.open(index, workspace_root="/project")
 
     def files(self) -> list[Path]:
         return sorted(self.agent.folder.iterdir())
