@@ -62,6 +62,7 @@ def around(some: Tree, id_: str, before: int, after: int, cutoff: int | None = N
 # The selected path
 
 
+@pytest.mark.requirement("events.states")
 def test_the_last_entry_of_the_file_is_the_materialized_leaf() -> None:
     some = tree(*SPEC)
 
@@ -91,6 +92,7 @@ def test_an_empty_session_has_no_leaf() -> None:
     assert list(some.path) == []
 
 
+@pytest.mark.requirement("events.states")
 def test_what_hangs_below_a_missing_parent_is_unknown() -> None:
     some = tree("A", "X<gone", "Y<X", "B<A")
 
@@ -186,6 +188,7 @@ def test_what_is_on_another_branch_is_not_selected() -> None:
 # Compaction
 
 
+@pytest.mark.requirement("events.states")
 def test_a_compaction_stands_for_what_comes_before_the_entry_that_it_keeps() -> None:
     some = tree("A", "B<A", "C<B", "D<C", "K<D compaction C", "E<K")
 
@@ -233,6 +236,7 @@ def test_what_a_reset_put_away_is_neither_direct_nor_summarized() -> None:
 # Branch summaries
 
 
+@pytest.mark.requirement("events.states")
 def test_a_branch_summary_stands_for_the_branch_whose_leaf_it_names() -> None:
     some = tree("A", "B<A", "C<B", "D<C", "L<D label A", "S<B branch_summary L", "E<S")
 
@@ -405,6 +409,7 @@ def test_states_agree_with_each_other(nodes: list[Node]) -> None:
     assert sum(found.selection == "direct" for found in compactions) <= 1
 
 
+@pytest.mark.requirement("events.states")
 @given(orderly())
 def test_selection_follows_from_its_definition(nodes: list[Node]) -> None:
     some = Tree(nodes)
