@@ -24,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from bench import heads
 
             result = heads.measured(given.sessions, given.seed, _say)
+        elif given.command == "events":
+            result = _events(given, shape)
         else:
             result = _recall(given, shape)
     except NotOurs as error:
@@ -46,6 +48,16 @@ def _recall(given: argparse.Namespace, shape: Shape) -> dict[str, object]:
         return measured(Options(shape, Path(work), given.corpus, skip, cold_pairs=given.cold, **more), _say)
 
 
+def _events(given: argparse.Namespace, shape: Shape) -> dict[str, object]:
+    from bench.events import Options, measured
+
+    if given.work is not None:
+        given.work.mkdir(parents=True, exist_ok=True)
+        return measured(Options(shape, given.work, given.queries, given.appends), _say)
+    with tempfile.TemporaryDirectory() as work:
+        return measured(Options(shape, Path(work), given.queries, given.appends), _say)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m bench", description="Measure Pepys; JSON to stdout.")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -62,6 +74,11 @@ def _parser() -> argparse.ArgumentParser:
     recall.add_argument("--cold", type=int, default=15, help="pairs of cold processes (default %(default)s)")
     recall.add_argument("--appends", type=int, default=10, help="entries to append and find (default %(default)s)")
     recall.add_argument("--recheck-files", type=int, default=5_000, help="files to check again (default %(default)s)")
+    events = commands.add_parser("events", parents=[shape], help="measure event search, read and trace beside FTS5")
+    events.set_defaults(mb=20, files=80)
+    events.add_argument("--work", type=Path, help="keep indexes and corpora here (default: a temporary one)")
+    events.add_argument("--queries", type=int, default=20, help="queries of each kind (default %(default)s)")
+    events.add_argument("--appends", type=int, default=20, help="entries to append and find (default %(default)s)")
     heads = commands.add_parser("heads", help="measure capability heads; fails where evidence is not what was written")
     heads.add_argument("--sessions", type=int, default=200, help="half of them cold (default %(default)s)")
     heads.add_argument("--seed", type=int, default=1, help="of everything that is drawn (default %(default)s)")

@@ -162,9 +162,9 @@ def _append(corpus: Corpus, index: Path, times: int) -> dict[str, Any]:
     words = [f"appended_{number}_{draw.getrandbits(40):010x}" for number in range(len(paths))]
     seconds, found = [], 0
     # All are put back at the end: each time at once, the next recall would have to index that session anew.
-    with ExitStack() as appended:
+    with ExitStack() as all_of_them:
         for path, word in zip(paths, words, strict=True):
-            appended.enter_context(_appended(Path(path), word))
+            all_of_them.enter_context(appended(Path(path), word))
             outcome = run(_recalling(corpus, index, word))
             seconds.append(outcome.wall_s)
             found += outcome.value["total"]
@@ -173,7 +173,7 @@ def _append(corpus: Corpus, index: Path, times: int) -> dict[str, Any]:
 
 
 @contextmanager
-def _appended(path: Path, word: str) -> Iterator[None]:
+def appended(path: Path, word: str) -> Iterator[None]:
     """The session *path* with one more prompt at its leaf, for as long as the block lasts."""
     before = path.stat()
     with path.open("rb") as lines:

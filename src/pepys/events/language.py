@@ -17,6 +17,7 @@ from pepys.errors import InvalidQuery
 from pepys.text import CJK, canonical, plain
 
 _LETTER = f"[^\\W_{CJK}]"
+_TOUCHES = re.compile(_LETTER)
 _PIECES = re.compile(f"(?P<cjk>[{CJK}])|{_LETTER}+")
 
 # Characters without a combining class that nevertheless join what stands before them: vowels and finals of Hangul, and
@@ -31,7 +32,8 @@ class Part(NamedTuple):
     quoted: bool
     words: tuple[str, ...]  # distinct and plain: each is a token, or a part of one (`text.part_line`)
     cjk: tuple[str, ...]  # distinct runs of CJK characters that touch
-    pattern: str  # matches it in plain text
+    pattern: str  # matches it in plain text, but for what stands around its first and last word
+    edges: tuple[bool, bool]  # whether it begins, and ends, with a word: no letter touches that
 
 
 class Query(NamedTuple):
@@ -66,7 +68,7 @@ class Query(NamedTuple):
             (starts[match.start()], ends[match.end() - 1])
             for part in self.parts
             if _found(part, made)
-            for match in re.finditer(part.pattern, made)
+            for match in _matches(part, made)
         )
         return tuple(_merged(found))
 
@@ -101,13 +103,14 @@ def _part(text: str, *, quoted: bool) -> Part | None:
     words: dict[str, None] = {}
     runs: list[str] = []
     pattern = ""
+    begins_with_word = False
     previous: re.Match[str] | None = None
     for piece in _PIECES.finditer(plain(text)):
         written, is_cjk = piece.group(), piece["cjk"] is not None
         touches = previous is not None and previous.end() == piece.start()
         after_cjk = previous is not None and previous["cjk"] is not None
         if previous is None:
-            pattern = "" if is_cjk else f"(?<!{_LETTER})"
+            begins_with_word = not is_cjk
         elif not (is_cjk or after_cjk):
             pattern += r"[\W_]+"
         elif not (is_cjk and after_cjk and touches):
@@ -122,14 +125,26 @@ def _part(text: str, *, quoted: bool) -> Part | None:
         previous = piece
     if previous is None:
         return None
-    if previous["cjk"] is None:
-        pattern += f"(?!{_LETTER})"
-    return Part(text, quoted, tuple(words), tuple(dict.fromkeys(runs)), pattern)
+    edges = (begins_with_word, previous["cjk"] is None)
+    return Part(text, quoted, tuple(words), tuple(dict.fromkeys(runs)), pattern, edges)
 
 
 def _found(part: Part, made: str) -> bool:
     # Most texts lack some word, and a substring is found a hundred times faster than a pattern.
-    return all(piece in made for piece in (*part.words, *part.cjk)) and re.search(part.pattern, made) is not None
+    return all(piece in made for piece in (*part.words, *part.cjk)) and any(True for _ in _matches(part, made))
+
+
+def _matches(part: Part, made: str) -> Iterator[re.Match[str]]:
+    """Where a part stands in plain text; none within another."""
+    # The class of letters is large: to compile it into each pattern would cost more than to search most texts.
+    pattern, (left, right) = re.compile(part.pattern), part.edges
+    at = 0
+    while (match := pattern.search(made, at)) is not None:
+        start, end = match.span()
+        touched = (left and start > 0 and _TOUCHES.match(made, start - 1)) or (right and _TOUCHES.match(made, end))
+        if not touched:
+            yield match
+        at = start + 1 if touched else end
 
 
 def _aligned(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
