@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from tests.journal.promises import JOURNAL
+from tests.notes.promises import NOTES
 
 
 class Requirement(NamedTuple):
@@ -461,6 +462,7 @@ PROMISES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     ),
     **JOURNAL,
     **EVENTS,
+    **NOTES,
 }
 
 REQUIREMENTS: Mapping[str, Requirement] = {

@@ -31,7 +31,7 @@ def cells(text: str) -> list[Cell]:
         return [Cell(character, 1, character) for character in text]
     found: list[str] = []
     for character in text:
-        if found and _continues(found[-1], character):
+        if found and _continues(found[-1], character) and found[-1] + character == printable(found[-1] + character):
             found[-1] += character
         else:
             found.append(character)
@@ -58,17 +58,19 @@ def fit(text: str, columns: int) -> str:
 
 
 def wrap(text: Iterable[Cell], columns: int) -> list[list[Cell]]:
-    """Lines of at most so many *columns*, broken after a space where there is one; together they are *text*."""
+    """Lines of at most so many *columns*, broken between words where that is possible; together they are *text*."""
     lines: list[list[Cell]] = [[]]
     for cell in text:
-        line = lines[-1]
-        if line and sum(other.width for other in line) + cell.width > columns:
-            spaces = [at for at, other in enumerate(line) if other.text == " "]
-            # A space that does not fit any more begins the next line: it can hold the cursor.
-            begin = spaces[-1] + 1 if spaces and cell.text != " " else len(line)
-            lines[-1:] = [line[:begin], line[begin:]]
         lines[-1].append(cell)
+        while len(line := lines[-1]) > 1 and sum(other.width for other in line) > columns:
+            begin = next((at for at in range(len(line) - 1, 0, -1) if _breaks(line[at - 1], line[at])), len(line) - 1)
+            lines[-1:] = [line[:begin], line[begin:]]
     return lines
+
+
+def _breaks(one: Cell, other: Cell) -> bool:
+    """Whether a line may end between two characters: at a space, which can hold the cursor too, and at wide ones."""
+    return " " in (one.text, other.text) or 2 in (one.width, other.width)
 
 
 def _continues(cell: str, character: str) -> bool:

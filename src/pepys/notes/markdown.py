@@ -69,7 +69,9 @@ def add(text: str, note: str) -> str:
 
 
 def update(text: str, note: str, to: str) -> str:
-    """*text* with *to* in the place of every *note*."""
+    """*text* with *to* in the place of every *note*; the same text where they are equal."""
+    if note == to:
+        return text
     return _joined(line.saying(to) if line.note == note else line for line in _lines(text))
 
 

@@ -295,8 +295,8 @@ def _typed(text: str) -> list[str]:
 
 # Lines
 
-FRAME = 7
-"""Lines beside the notes: title, summary, blank, range, blank, message, hints."""
+FRAME = 6
+"""Lines beside the notes: title, summary, blank, range, blank, hints. A message takes more."""
 
 _TAGS: dict[Scope, str] = {"project": "project ", "global": "global  "}
 _INDENT = 2 + len(_TAGS["project"])
@@ -317,23 +317,25 @@ def lines(state: State, shelf: Shelf, columns: int, height: int) -> list[Line]:
     """What is on a screen of so many *columns* and lines; no line is wider, and there are no more."""
     state = located(state, shelf)
     rows = shelf.rows(state.filter)
-    body, first, last = _body(state, rows, columns, page(height))
-    found: list[Line] = [
+    head: list[Line] = [
         (Run(fit(_rule("Memory", columns), columns), "title"),),
         (Run(fit(_summary(state, shelf), columns), "dim"),),
-        *((Run(fit(trouble, columns), "error"),) for trouble in shelf.troubles),
+        *(line for trouble in shelf.troubles for line in _told(Run(trouble, "error"), columns)),
         (),
-        *body,
     ]
-    if last - first < len(rows) and last > first:
-        found.append((Run(fit(f"showing {first + 1}–{last} of {len(rows)}", columns), "dim"),))
-    found.append(())
-    if told := _message(state):
-        found.append((Run(fit(told.text, columns), told.style),))
-    found.append(_hints(state, columns))
-    if len(found) > height:
-        found = [line for line in found if line]
-    return found[:height] if len(found) <= height else [*found[: height - 1], found[-1]]
+    message = _message(state)
+    foot: list[Line] = [(), *(_told(message, columns) if message else ()), _hints(state, columns)]
+    if len(head) + len(foot) + 2 > height:  # a small screen: the notes come first
+        head, foot = head[:1], foot[1:2]
+    body, first, last = _body(state, rows, columns, max(height - len(head) - len(foot) - 1, 1))
+    if first < last < len(rows) or 0 < first < last:
+        body.append((Run(fit(f"showing {first + 1}–{last} of {len(rows)}", columns), "dim"),))
+    return [*head, *body, *foot][:height]
+
+
+def _told(run: Run, columns: int) -> list[Line]:
+    """A sentence, on as many lines as it takes."""
+    return [(Run("".join(cell.shown for cell in line), run.style),) for line in wrap(cells(run.text), columns)]
 
 
 def _rule(title: str, columns: int) -> str:
