@@ -74,6 +74,10 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         return None if path is None else Path(os.path.normpath(base / Path(path)))
 
     settings = config.load(env, base, config_overrides, trusted)
+    if complete is None and settings.journal.model_api != "none":
+        from pepys.journal import endpoint
+
+        complete = endpoint.configured(settings.journal, env)
     context = Context(
         host=host,
         cwd=base,

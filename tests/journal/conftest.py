@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pepys.journal import engines, scope, store
+from pepys.journal import engines, hooks, live, runtime, scope, store
+from pepys.journal.indexer import Indexers
 from tests.journal.project import Project
 
 
@@ -26,3 +27,11 @@ def project(tmp_path: Path) -> Project:
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """An index that only counts words."""
     monkeypatch.setitem(engines.ENGINES, "pepys", "tests.journal.plain")
+
+
+@pytest.fixture(autouse=True)
+def sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does it know of live sessions, or has told anybody anything."""
+    monkeypatch.setattr(live, "SESSIONS", {})
+    monkeypatch.setattr(hooks, "_NOTIFIED", set())
+    monkeypatch.setattr(runtime, "INDEXERS", Indexers())

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pepys.actions.base import Parts
-from pepys.model.journal import ExpandRequest, SearchRequest, StatusRequest, TranscriptRequest, WriteRequest
+from pepys.model.journal import (
+    CompactRequest,
+    EventRequest,
+    ExpandRequest,
+    ForgetRequest,
+    SearchRequest,
+    SettledRequest,
+    StatusRequest,
+    TranscriptRequest,
+    WriteRequest,
+)
 
 if TYPE_CHECKING:
     from pepys.journal.runtime import Runtime
@@ -44,8 +54,57 @@ def write(parts: Parts, request: WriteRequest) -> dict[str, object]:
     return write(parts.context, _runtime(parts), request)
 
 
+def forget(parts: Parts, request: ForgetRequest) -> dict[str, object]:
+    """`journal.forget`."""
+    from pepys.journal.forget import forget
+
+    return forget(parts.context, _runtime(parts), request)
+
+
+def compact(parts: Parts, request: CompactRequest) -> dict[str, object]:
+    """`journal.compact`."""
+    from pepys.journal.compact import compact
+
+    return compact(parts.context, _runtime(parts))
+
+
 def status(parts: Parts, request: StatusRequest) -> dict[str, object]:
     """`journal.status`."""
     from pepys.journal.status import status
 
     return status(parts.context, _runtime(parts))
+
+
+def start(parts: Parts, request: EventRequest) -> dict[str, object]:
+    """`journal.start`."""
+    from pepys.journal import hooks
+
+    return hooks.start(parts.context, _runtime(parts))
+
+
+def snapshot(parts: Parts, request: EventRequest) -> dict[str, object]:
+    """`journal.snapshot`."""
+    from pepys.journal import hooks
+
+    return hooks.current(parts.context)
+
+
+def settled(parts: Parts, request: SettledRequest) -> dict[str, object]:
+    """`journal.settled`."""
+    from pepys.journal import hooks
+
+    return hooks.settled(parts.context, _runtime(parts), request)
+
+
+def compacted(parts: Parts, request: EventRequest) -> dict[str, object]:
+    """`journal.compacted`."""
+    from pepys.journal import hooks
+
+    return hooks.compacted(parts.context)
+
+
+def shutdown(parts: Parts, request: EventRequest) -> dict[str, object]:
+    """`journal.shutdown`."""
+    from pepys.journal import hooks
+
+    return hooks.shutdown(parts.context, _runtime(parts))

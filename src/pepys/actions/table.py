@@ -9,7 +9,8 @@ from pepys.actions.base import Action, Annotations
 _READS = Annotations(read_only=True, destructive=False, idempotent=True)
 _WRITES_NOTES = Annotations(read_only=False, destructive=True, idempotent=True, execution_mode="sequential")
 _APPENDS = Annotations(read_only=False, destructive=False, idempotent=False)
-_WORST = Annotations(read_only=False, destructive=True, idempotent=False)
+_REMOVES = Annotations(read_only=False, destructive=True, idempotent=False)
+_EVENT = Annotations(read_only=False, destructive=False, idempotent=True, execution_mode="sequential")
 
 _ROWS = (
     Action(
@@ -81,6 +82,26 @@ _ROWS = (
         "pepys.actions.journal:write",
         "pepys.model.journal:WriteRequest",
         _APPENDS,
+    ),
+    Action(
+        "journal.forget",
+        "memory_forget",
+        "Forget a memory",
+        "Remove exactly one memory entry for good, by the chunk_hash of a hit, or by date and time. Use it only when "
+        "the user asks for it; the answer shows what was removed and is the only record of it.",
+        "pepys.actions.journal:forget",
+        "pepys.model.journal:ForgetRequest",
+        _REMOVES,
+    ),
+    Action(
+        "journal.compact",
+        "memory_compact",
+        "Condense memory",
+        "Have a model condense the whole memory of this project, and append the summary to today's file. Use it only "
+        "on explicit request: it spends the budget of a model.",
+        "pepys.actions.journal:compact",
+        "pepys.model.journal:CompactRequest",
+        Annotations(False, False, False, open_world=True, execution_mode="sequential"),
     ),
     Action(
         "journal.status",
@@ -230,6 +251,58 @@ _ROWS = (
         "pepys.actions.notes:injection",
         "pepys.model.notes:NothingRequest",
         _READS,
+        audience="host",
+    ),
+    Action(
+        "journal.start",
+        "memory_start",
+        "Begin a session",
+        "Tell the journal that a session begins: returns its scope and the snapshot for the system prompt; the index "
+        "catches up in the background.",
+        "pepys.actions.journal:start",
+        "pepys.model.journal:EventRequest",
+        _EVENT,
+        audience="host",
+    ),
+    Action(
+        "journal.snapshot",
+        "memory_snapshot",
+        "Get the snapshot",
+        "Get the block to append to the system prompt; the same bytes from one checkpoint to the next.",
+        "pepys.actions.journal:snapshot",
+        "pepys.model.journal:EventRequest",
+        _READS,
+        audience="host",
+    ),
+    Action(
+        "journal.settled",
+        "memory_settled",
+        "Capture a settled run",
+        "Tell the journal that a run has settled: the exchange becomes one entry, distilled by the model that the rule "
+        "chooses among those offered.",
+        "pepys.actions.journal:settled",
+        "pepys.model.journal:SettledRequest",
+        _EVENT._replace(open_world=True),
+        audience="host",
+    ),
+    Action(
+        "journal.compacted",
+        "memory_compacted",
+        "Note a compaction",
+        "Tell the journal that the host compacted the conversation: the snapshot is made anew.",
+        "pepys.actions.journal:compacted",
+        "pepys.model.journal:EventRequest",
+        _READS,
+        audience="host",
+    ),
+    Action(
+        "journal.shutdown",
+        "memory_shutdown",
+        "End a session",
+        "Tell the journal that a session ends: waits for captures and the index, 15 seconds at most.",
+        "pepys.actions.journal:shutdown",
+        "pepys.model.journal:EventRequest",
+        _EVENT,
         audience="host",
     ),
     Action(

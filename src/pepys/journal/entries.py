@@ -150,6 +150,22 @@ def whole(content: str) -> str:
     return "\n".join(made)
 
 
+def condensed(summary: str) -> str:
+    """*summary* as it may stand in a compaction's block: its headings are below the block's own and do not end it."""
+    made = []
+    for line in whole(summary).split("\n"):
+        found = re.match(r"\\(#{1,6})([ \t].*)", line)  # a heading of prose; in code there is a space before it
+        if found and not _STAMPED.fullmatch("###" + found[2]):
+            line = "#" * min(6, len(found[1]) + 2) + found[2]
+        made.append(line)
+    return "\n".join(made)
+
+
+def compaction(summary: str) -> str:
+    """The block that a compaction appends, as memsearch writes it."""
+    return f"\n\n## Memory Compact\n\n{condensed(summary)}\n"
+
+
 def printed(time: str, content: str, origin: Anchor | None = None, *, heading: bool = False) -> str:
     """The bytes of one entry as text: what every agent of the mesh appends.
 

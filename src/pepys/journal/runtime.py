@@ -20,10 +20,10 @@ INDEXERS = Indexers()
 class Runtime:
     """The journal's share of a workspace."""
 
-    def __init__(self, settings: Journal, env: Mapping[str, str], indexers: Indexers = INDEXERS) -> None:
+    def __init__(self, settings: Journal, env: Mapping[str, str]) -> None:
         self._settings, self._env = settings, env
         self._indexes = Indexes(settings, env)
-        self.indexers = indexers
+        self.indexers = INDEXERS
 
     def index(self, place: Place) -> Index:
         """The index of the store at *place*.

@@ -169,6 +169,11 @@ def place(scope: Scope, context: Context) -> Place:
     return index_place(scope.store, scope.collection, scope.repository, scope.state_dir, context)
 
 
+def redactions(place: Place) -> str:
+    """The file whose time of change tells every process when something of a store was last forgotten; it is empty."""
+    return f"{place.directory}.redacted"
+
+
 def index_place(store: str, collection: str, repository: str, state_dir: str | None, context: Context) -> Place:
     """The place of any store's index. One collection name may stand for several stores, so both name the folder."""
     index_dir = context.index_dir or context.config.memory.index_dir

@@ -57,6 +57,19 @@ def append(store: str, moment: datetime, content: str, origin: Anchor | None = N
     return path
 
 
+def append_text(store: str, day: date, text: str) -> str:
+    """Append *text*, which is whole lines, to a day's file as it is, and return the file's path.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    path = day_file(store, day)
+    Path(store).mkdir(parents=True, exist_ok=True)
+    with open(path, "ab", buffering=0) as file:
+        _write(file.fileno(), text.encode("utf-8", "replace"))
+    return path
+
+
 def _has_heading(text: str, session: str) -> bool:
     # Without a session there is nothing to recognise its heading by: any one will do.
     return f"session:{session}" in text if session else "## Session " in text

@@ -43,8 +43,8 @@ class OfferedModel:
 
     provider: str = field(metadata=about("Its provider.", minLength=1))
     id: str = field(metadata=about("Its id, which may hold slashes.", minLength=1))
-    input: float = field(default=0.0, metadata=about("Price of input.", minimum=0))
-    output: float = field(default=0.0, metadata=about("Price of output.", minimum=0))
+    input: float = field(default=0.0, metadata=about("Price of input."))
+    output: float = field(default=0.0, metadata=about("Price of output."))
 
     @property
     def name(self) -> str:
@@ -99,6 +99,22 @@ class ForgetRequest:
     chunk_hash: str | None = field(default=None, metadata=_named("chunk_hash", "Of a chunk of the entry."))
     date: str | None = field(default=None, metadata=about("Day of the entry's file, YYYY-MM-DD."))
     time: str | None = field(default=None, metadata=about("Time in the entry's heading, HH:MM."))
+
+
+@dataclass(frozen=True, slots=True)
+class EventRequest:
+    """What the journal is told of an event of a session: nothing that the call's context does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettledRequest:
+    """What `journal.settled` is told."""
+
+    models: tuple[OfferedModel, ...] = field(default=(), metadata=about("The models that the host can call."))
+    provider: str | None = field(default=None, metadata=about("Provider of the session's model."))
+    model: str | None = field(default=None, metadata=about("The session's model, as provider/id."))
+    aborted: bool = field(default=False, metadata=about("Whether the run was aborted, where the file does not say."))
+    wait: bool = field(default=False, metadata=about("Answer only when the entry is written."))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,79 @@
+"""Every settled exchange becomes one entry, or a marker in its place: none is ever dropped (spec 4, "Capture")."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from pepys.journal import distil, store
+from pepys.journal.entries import Anchor, blocks
+from pepys.journal.exchange import Exchange
+from pepys.journal.models import NoModel
+from pepys.journal.sessions import Session
+from pepys.model.journal import Completion
+
+Kind = Literal["distilled", "extract", "marker"]
+
+
+class Captured(NamedTuple):
+    """An entry that was written."""
+
+    path: str
+    kind: Kind
+    why: str = ""  # of a marker: why there are no bullets
+
+
+class Capture:
+    """One exchange on its way into the store. Gates were passed and the moment is fixed; the bullets are still to come.
+
+    Exactly one entry is written: bullets, or a marker that says why there are none.
+    """
+
+    def __init__(self, session: Session, exchange: Exchange, moment: datetime, directory: str) -> None:
+        """*moment* is when the exchange settled, local: it decides day and heading, however long the model takes."""
+        self.anchor = Anchor(session.id, exchange.last.id or "", session.path)
+        self._session, self._exchange = session, exchange
+        self._moment, self._store = moment, directory
+        self._abort = threading.Event()
+
+    def run(self, complete: Completion | None, choose: Callable[[], str | None]) -> Captured:
+        """Distil, and write the entry.
+
+        Args:
+            complete: None: there is no model at all, and the entry is an extract.
+            choose: Names the model to ask; where there is none (`NoModel`), a marker is written.
+
+        Raises:
+            OSError: The entry cannot be written.
+        """
+        if complete is None:
+            return self._written(distil.extracted(self._exchange, self._session.cwd), "extract")
+        try:
+            content = distil.distilled(complete, choose(), self._exchange, self._abort)
+        except (distil.Failed, NoModel) as error:
+            return self._written(distil.marker(str(error)), "marker", str(error))
+        return self._written(content, "distilled")
+
+    def abort(self) -> None:
+        """Wait no longer for the model; the marker is written in the place of its bullets."""
+        self._abort.set()
+
+    def _written(self, content: str, kind: Kind, why: str = "") -> Captured:
+        return Captured(store.append(self._store, self._moment, content, self.anchor), kind, why)
+
+
+def captured(directory: str) -> set[tuple[str, str]]:
+    """(session, entry) of every anchor in a store: what must not be captured again.
+
+    It is derived from the daily files, so that no index that is deleted makes anything be captured twice.
+    """
+    found = set()
+    folder = Path(directory)
+    for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
+        for block in blocks(store.read(str(path))):
+            if block.anchor:
+                found.add((block.anchor.session, block.anchor.turn))
+    return found

@@ -1,0 +1,103 @@
+"""Sessions that run now: their snapshots, what of them was captured, and the captures that are under way.
+
+Their life is this process's, not a workspace's: a host talks to one process, in contexts that come and go.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from pepys.journal.capture import Capture, Captured
+from pepys.journal.snapshot import Snapshot
+
+Finish = Callable[[Capture], Captured]
+
+
+class LiveSession:
+    """One session of a host, from its start to its shutdown.
+
+    Attributes:
+        snapshot: As of the last checkpoint; None before the first one.
+        looked_at: The last message that capture looked at, whether it passed the gates or not; None: none yet.
+        seen: (session, entry) of what the store held when this process first looked; None: it has not looked.
+        failures: Why captures could not be written, the newest last.
+    """
+
+    def __init__(self) -> None:
+        self.snapshot: Snapshot | None = None
+        self.looked_at: str | None = None
+        self.seen: set[tuple[str, str]] | None = None
+        self.failures: deque[str] = deque(maxlen=5)
+        self._lock = threading.Lock()
+        self._waiting: deque[tuple[Capture, Finish]] = deque()
+        self._current: Capture | None = None
+        self._worker: threading.Thread | None = None
+
+    def capture(self, capture: Capture, finish: Finish) -> None:
+        """Have *finish* called on *capture* in the background, one after another.
+
+        The process waits for what is under way before it ends: an exchange is never dropped.
+        """
+        with self._lock:
+            self._waiting.append((capture, finish))
+            if self._worker is None:
+                self._worker = threading.Thread(target=self._work, daemon=False)
+                self._worker.start()
+
+    def flush(self, cap_s: float) -> bool:
+        """Wait for the captures; past *cap_s* seconds give up on the models, whose exchanges get their markers.
+
+        Returns:
+            Whether all of them were done in time.
+        """
+        deadline = time.monotonic() + cap_s
+        with self._lock:
+            worker = self._worker
+        if worker is None:
+            return True
+        worker.join(max(0.0, deadline - time.monotonic()))
+        if not worker.is_alive():
+            return True
+        with self._lock:
+            for capture in [self._current, *(capture for capture, _ in self._waiting)]:
+                if capture is not None:
+                    capture.abort()
+        worker.join()  # only files are written from here on
+        return False
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._current = self._worker = None
+                    return
+                self._current, finish = self._waiting.popleft()
+                capture = self._current
+            try:
+                finish(capture)
+            except Exception as error:
+                # Nobody is called from here; `journal.status` and the next hook tell.
+                self.failures.append(f"{type(error).__name__}: {error}")
+
+
+SESSIONS: dict[tuple[str, str], LiveSession] = {}
+"""By store and session (its file, else its id, else nothing: then all of a store's callers share one)."""
+
+
+def session(store: str, key: str) -> LiveSession:
+    """The live session of that key, begun where there is none."""
+    return SESSIONS.setdefault((store, key), LiveSession())
+
+
+def of_store(store: str) -> list[LiveSession]:
+    """Every live session of a store."""
+    return [live for (of, _), live in list(SESSIONS.items()) if of == store]
+
+
+def ended(store: str, key: str, session: LiveSession) -> None:
+    """Forget a session that has shut down, but not one that began meanwhile under the same key."""
+    if SESSIONS.get((store, key)) is session:
+        del SESSIONS[store, key]
