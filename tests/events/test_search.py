@@ -389,3 +389,36 @@ def test_recall_finds_neither_branch_summaries_nor_names_nor_parts_of_words(shop
         assert shop.recall(query, cwd=shop.cwd)["total"] == 0, query
         assert len(shop.search(query)["hits"]) == 1, query
     assert shop.recall("", cwd=shop.cwd)["total"] == 2
+
+
+@pytest.mark.requirement("events.kinds")
+def test_entries_of_older_shapes_are_events_like_any_others(shop: Shop) -> None:
+    at = {"timestamp": "2026-01-02T00:00:00Z"}
+    call = {"toolCallId": "c1", "name": "read", "arguments": {"path": "src/needle.py"}}
+    shop.session(
+        "one",
+        {"type": "user", "id": "u", "parentId": None, "text": "needle", **at},
+        {"type": "assistant", "id": "a", "parentId": "u", "text": "needle", "toolCalls": [call], **at},
+        {
+            "type": "tool_result",
+            "id": "r",
+            "parentId": "a",
+            "toolCallId": "c1",
+            "name": "read",
+            "result": "needle",
+            **at,
+        },
+        {"type": "bash", "id": "b", "parentId": "r", "command": "echo", "output": "needle", "isError": True, **at},
+    )
+
+    page = shop.search("needle")
+
+    assert {hit["entryId"]: (hit["semanticKind"], hit["role"], hit["selectionState"]) for hit in page["hits"]} == {
+        "u": ("user.text", "user", "direct"),
+        "a": ("assistant.text", "assistant", "direct"),
+        "r": ("tool.result", "tool", "direct"),
+        "b": ("bash.output", "tool", "direct"),
+    }
+    assert shop.found("needle", errorOnly=True) == ["b"]
+    assert shop.related("one", "r") == [("tool-result-for", "one/r", "one/a", True)]
+    assert page["coverage"]["state"] == "ready"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pepys.hosts import places, shapes
 from pepys.hosts.base import Surroundings
-from pepys.model.entry import Entry, Record
+from pepys.model.entry import Block, Entry, Record
 from pepys.model.source import Diagnostic, Header, Root, Title
 
 name = "pi"
@@ -65,8 +66,44 @@ def decode(record: Record) -> Header | Title | Entry | Diagnostic | None:
             # System messages hold the prompt, which is not history; other roles are third parties' own.
             role = shapes.string(value["message"].get("role"))
             return shapes.entry(record, role=role, notice=None if role == "system" else "unknown_shape")
+        case "user" | "assistant" | "tool_result" | "bash" | "bashExecution":
+            return _flat(record)
+        case "thinking_change" | "extension_state":
+            return shapes.entry(record)
         case _:
             return shapes.unknown(record)
+
+
+def _flat(record: Record) -> Entry:
+    """An entry of an older shape: what a message holds stands in the entry itself (spec 3, "legacy shapes")."""
+    value = record.value
+    content = value.get("content", value.get("text", value.get("result")))
+    match value["type"]:
+        case "user":
+            return shapes.entry(record, role="user", **shapes.understood(shapes.texts(content)))
+        case "assistant":
+            made = shapes.understood(shapes.blocks(content))
+            calls = value.get("toolCalls")
+            made["blocks"] += (
+                tuple(_call(call) for call in calls if isinstance(call, dict)) if isinstance(calls, list) else ()
+            )
+            return shapes.entry(record, role="assistant", **made)
+        case "tool_result":
+            return shapes.entry(
+                record,
+                role="toolResult",
+                tool=shapes.string(value.get("name")) or shapes.string(value.get("toolName")),
+                call=shapes.string(value.get("toolCallId")),
+                is_error=bool(value.get("isError") or value.get("error")),
+                **shapes.understood(shapes.texts(content)),
+            )
+        case _:
+            return shapes.execution(record, {**value, "role": "bashExecution"}, "command", "bash")
+
+
+def _call(call: Mapping[str, Any]) -> Block:
+    id_ = shapes.string(call.get("toolCallId")) or shapes.string(call.get("id"))
+    return Block("call", "", shapes.string(call.get("name")), id_, call.get("arguments"))
 
 
 def _own_agent_dir(around: Surroundings) -> str:

@@ -213,10 +213,10 @@ def header(record: Record) -> Header:
     value = record.value
     version = value.get("version")
     return Header(
-        session=string(value.get("id")),
+        session=string(value.get("id")) or string(value.get("sessionId")),
         cwd=string(value.get("cwd")),
         version=version if isinstance(version, int) else 1,
-        time=time_ms(value.get("timestamp")),
+        time=time_ms(value.get("timestamp", value.get("createdAt"))),
         parent=string(value.get("parentSession")) or string(value.get("branchedFrom")),
         title=string(value.get("title")),
     )

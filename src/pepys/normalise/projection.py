@@ -15,7 +15,10 @@ from pepys.model.entry import Block, BlockKind, Entry, Event, Field, Passage
 OWN = "pepys"
 """Prefix of our custom types, marker key in our `details`, and name of our MCP server."""
 
-_RECORDS = frozenset({"message", "compaction", "branch_summary", "custom_message"})
+_RECORDS = frozenset(
+    {"message", "compaction", "branch_summary", "custom_message"}
+    | {"user", "assistant", "tool_result", "bash", "bashExecution"}  # messages of an older shape
+)
 _PATH_KEYS = ("file", "files", "path", "paths")
 
 
