@@ -31,6 +31,5 @@ def tree(view: View, source: Source) -> Tree:
 
 
 def _nodes(view: View, source: Source, first: int) -> Iterator[Node]:
-    for row in view.rows(source, first):
-        if not row.child and row.position < source.entries:  # a crashed append may have left more
-            yield Node(row.position, row.id, row.parent, row.type, row.role, row.target, bool(row.silent))
+    for position, id_, parent, type_, role, target, silent in view.places_in(source, first):
+        yield Node(position, id_, parent, type_, role, target, bool(silent))

@@ -207,6 +207,18 @@ class Catalog:
             )
         )
 
+    def places(self, generation: int, first: int, end: int) -> Iterator[tuple[Any, ...]]:
+        """What of each entry decides its place in the tree, from position *first* up to but not including *end*.
+
+        Yields:
+            (position, id, parent, type, role, target, silent)
+        """
+        return self._db.execute(
+            "SELECT position, id, parent, type, role, target, silent FROM entries"
+            " WHERE generation = ? AND child = 0 AND position >= ? AND position < ? ORDER BY position",
+            (generation, first, end),
+        )
+
     def digest(self, generation: int, branches: Branches) -> Digest | None:
         """The digest of a reading of a cold source."""
         found = self._db.execute(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pepys.index.catalog import Catalog
 from pepys.index.digest import Digest
@@ -148,6 +148,14 @@ class View:
             if row.position < first:
                 continue
             yield row._replace(active=inactive is None or row.position not in inactive)
+
+    def places_in(self, source: Source, first: int = 0) -> Iterator[tuple[Any, ...]]:
+        """What of each entry decides its place in the tree (`Catalog.places`), from position *first* on."""
+        if self._catalog is not None:
+            yield from self._catalog.places(source.generation, first, self._held(source))
+        for row in self._overlay.rows.get(source.generation, ()):
+            if not row.child and row.position >= first:
+                yield row.position, row.id, row.parent, row.type, row.role, row.target, row.silent
 
     def row(self, place: Place) -> Row | None:
         """The row at a place; None when there is none any more."""
