@@ -65,15 +65,18 @@ class Corpus:
             explicit = (str(context.workspace_root),)
         self.roots = workspace(explicit, str(context.cwd), homes(context.env))
         self._authority = Authority(self.roots)
+        self._visible: Sequence[Source] | None = None
         self.current = self._current()
 
     def allows(self, source: Source) -> bool:
         """Whether the caller may see a source."""
         return self._authority.allows(source.cwd)
 
-    def visible(self) -> list[Source]:
+    def visible(self) -> Sequence[Source]:
         """All sources that the caller may see, in no particular order."""
-        return [source for source in self.view.sources.values() if self.allows(source)]
+        if self._visible is None:
+            self._visible = [source for source in self.view.sources.values() if self.allows(source)]
+        return self._visible
 
     def is_current(self, source: Source) -> bool:
         """Whether a source holds the caller's own session."""
@@ -201,7 +204,8 @@ class Corpus:
         if folder is None:
             return list(sources)
         wanted = os.path.realpath(places.absolute(folder, surroundings(self._context)))
-        return [source for source in sources if source.cwd and within(os.path.realpath(source.cwd), wanted)]
+        inside = {cwd: within(os.path.realpath(cwd), wanted) for cwd in {source.cwd for source in sources} if cwd}
+        return [source for source in sources if source.cwd and inside[source.cwd]]
 
 
 def _is_path(session: str) -> bool:

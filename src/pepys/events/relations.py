@@ -76,31 +76,32 @@ def parent(corpus: Corpus, source: Source) -> Source | None:
     if not named:
         return None
     visible = [other for other in corpus.visible() if other.path != source.path]
-    by_id = [other for other in visible if other.session == named]
-    if not by_id and os.path.isabs(named):
-        real = os.path.realpath(named)
-        by_id = [other for other in visible if other.path == named or os.path.realpath(other.path) == real]
-    return max(by_id, key=lambda other: (other.stamp.mtime_ns, other.path), default=None)
+    found = [other for other in visible if other.session == named]
+    if not found and os.path.isabs(named):
+        found = [other for other in visible if other.path == named or _is(other.path, named)]
+    return max(found, key=lambda other: (other.stamp.mtime_ns, other.path), default=None)
 
 
 def children(corpus: Corpus, source: Source) -> list[Source]:
     """The visible sources whose parent is this one, by session and path."""
-    own = os.path.realpath(source.path)
     found = [
         other
         for other in corpus.visible()
         if other.path != source.path
         and other.parent
-        and (other.parent in (source.session, source.path) or _same_file(other.parent, own))
+        and (other.parent in (source.session, source.path) or _is(source.path, other.parent))
     ]
     kept = [other for other in found if (its := parent(corpus, other)) is not None and its.path == source.path]
     return sorted(kept, key=lambda other: (other.session, other.path))
 
 
-def _same_file(named: str, real: str) -> bool:
-    # Resolving links costs a look at the disk for every directory on the way: names that differ are not resolved.
+def _is(path: str, named: str) -> bool:
+    """Whether *named* is another name of the file *path*."""
+    # Resolving links costs a look at the disk for every directory on the way: files of other names are left alone.
     return (
-        os.path.isabs(named) and os.path.basename(named) == os.path.basename(real) and os.path.realpath(named) == real
+        os.path.basename(named) == os.path.basename(path)
+        and os.path.isabs(named)
+        and os.path.realpath(named) == os.path.realpath(path)
     )
 
 
