@@ -94,6 +94,18 @@ def test_a_cap_that_is_exactly_met_omits_nothing_and_one_byte_less_does(stored: 
         assert injection.plan(stored, whole.size - 1).omitted
 
 
+@pytest.mark.requirement("notes.injection_cap")
+def test_every_byte_is_counted_headings_and_tail_included() -> None:
+    stored: Mapping[Scope, list[str]] = {"project": ["é"] * 80, "global": ["x"] * 80}
+    whole = injection.plan(stored, 10**6).size
+
+    for cap in range(512, whole):
+        plan = injection.plan(stored, cap)
+
+        # A note more would have taken 4 or 5 bytes, or 8 with the heading of its scope; the tail gets shorter.
+        assert cap - 5 - len("global:\n") - 2 < size(plan.body) <= cap
+
+
 @pytest.mark.requirement("notes.injection_tail")
 def test_a_note_that_does_not_fit_leaves_room_for_a_shorter_one_behind_it() -> None:
     stored: Mapping[Scope, list[str]] = {"project": ["short", "l" * 500, "also short"], "global": ["g" * 500, "last"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -204,7 +205,7 @@ class Stores:
     def _check_folder(self, scope: Scope) -> None:
         """Refuse a folder of the project's that leads out of the project."""
         folder = self.path(scope).parent
-        if scope == "project" and not folder.resolve().is_relative_to(self.root):
+        if scope == "project" and not Path(os.path.realpath(folder)).is_relative_to(self.root):
             raise NotesUnavailable(f"{folder} is a symbolic link that leads out of the project.")
 
 
