@@ -155,7 +155,14 @@ class Journal:
     auto_context: bool = field(
         default=False, metadata=about("Whether every prompt is answered with memory that bears on it.")
     )
-    engine: Literal["pepys"] = field(default="pepys", metadata=about("What indexes the journal."))
+    engine: Literal["pepys", "milvus"] = field(
+        default="pepys",
+        metadata=about(
+            "What indexes the journal. `milvus` shares memsearch's own collection, as its configuration says; it is "
+            "installed apart.",
+            personal=True,
+        ),
+    )
     capture_model: str = field(
         default="",
         metadata=about(

@@ -212,6 +212,14 @@ class MemoryChanged(PepysError):
     hint = "Search again, and repeat the call with what is found now."
 
 
+class MemoryLocked(PepysError):
+    """Another process has the memory database open, and did not give it up within the spec's delays."""
+
+    code = "memory_locked"
+    exit_status = 6
+    hint = "Try again; Milvus Lite admits one process at a time."
+
+
 class ModelUnavailable(PepysError):
     """A model is needed, and there is none, or it gave nothing usable."""
 

@@ -20,6 +20,7 @@ class Place(NamedTuple):
     directory: str  # of this store's index alone: private, disposable, created when something is written
     repository: str  # absolute; where a project's memsearch configuration is looked for
     state_dir: str | None = None  # what a store command answered: where memsearch would keep its index state
+    foreign: bool = False  # another project's, met by a search across projects: its collection is never written
 
 
 class Chunk(NamedTuple):

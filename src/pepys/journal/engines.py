@@ -19,6 +19,7 @@ Opened = Callable[["Place", "Journal", Mapping[str, str]], "Index"]
 ENGINES: Mapping[str, str] = {
     # name: the module, whose function `opened` makes an index
     "pepys": "pepys.journal.index",
+    "milvus": "pepys.journal.milvus",
 }
 
 

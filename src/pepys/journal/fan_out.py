@@ -80,7 +80,8 @@ def place(directory: str, context: Context, here: Scope) -> Place:
         collection = scope.ask(command, "collection", directory, context.env)
     else:
         collection = _recorded(store) or scope.collection_name(directory)
-    return scope.index_place(store, collection, here.repository, here.state_dir, context)
+    found = scope.index_place(store, collection, here.repository, here.state_dir, context)
+    return found._replace(foreign=True)
 
 
 def merged(lists: Iterable[tuple[Project, Sequence[Hit]]], k: int) -> list[tuple[Project, Hit]]:

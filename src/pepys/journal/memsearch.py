@@ -25,8 +25,8 @@ PROJECT_KEYS = frozenset(
     }
 )
 
+# No embedding.provider: memsearch's own default is a remote one, and nothing leaves the machine unless a file says so.
 DEFAULTS: Mapping[str, Any] = {
-    "embedding.provider": "openai",
     "milvus.uri": "~/.memsearch/milvus.db",
     "milvus.collection": "memsearch_chunks",
     "chunking.max_chunk_size": 1500,
