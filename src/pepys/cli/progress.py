@@ -17,12 +17,12 @@ TEXT_WIDTH = 62
 
 
 @contextmanager
-def shown(out: Output) -> Iterator[Callable[[Progress], None] | None]:
+def shown(out: Output, doing: str = "Indexing") -> Iterator[Callable[[Progress], None] | None]:
     """A callback that draws a bar on stderr from its first call on; None when stderr is no terminal."""
     if not out.stderr.isatty():
         yield None
         return
-    bar = _Bar(out)
+    bar = _Bar(out, doing)
     try:
         yield bar.update
     finally:
@@ -30,8 +30,8 @@ def shown(out: Output) -> Iterator[Callable[[Progress], None] | None]:
 
 
 class _Bar:
-    def __init__(self, out: Output) -> None:
-        self.out = out
+    def __init__(self, out: Output, doing: str) -> None:
+        self.out, self.doing = out, doing
         self.bar: Bar | None = None
 
     def update(self, at: Progress) -> None:
@@ -55,7 +55,7 @@ class _Bar:
         from rich.progress import Progress as Bar
 
         console = Console(file=self.out.stderr, no_color=not self.out.color)
-        columns: list[ProgressColumn] = [TextColumn("Indexing"), DownloadColumn(), TimeRemainingColumn()]
+        columns: list[ProgressColumn] = [TextColumn(self.doing), DownloadColumn(), TimeRemainingColumn()]
         # A line that is full would be wrapped by the ^C that a terminal echoes, and then not be erased.
         if (room := console.width - TEXT_WIDTH) > 0:
             columns[1:1] = [BarColumn(bar_width=min(room, 40))]

@@ -52,10 +52,18 @@ class Capture:
         if complete is None:
             return self._written(distil.extracted(self._exchange, self._session.cwd), "extract")
         try:
-            content = distil.distilled(complete, choose(), self._exchange, self._abort)
+            return self.distilled(complete, choose())
         except (distil.Failed, NoModel) as error:
             return self._written(distil.marker(str(error)), "marker", str(error))
-        return self._written(content, "distilled")
+
+    def distilled(self, complete: Completion, model: str | None) -> Captured:
+        """Distil with *model*, and write the entry.
+
+        Raises:
+            Failed: It gave nothing usable; nothing was written.
+            OSError: The entry cannot be written.
+        """
+        return self._written(distil.distilled(complete, model, self._exchange, self._abort), "distilled")
 
     def abort(self) -> None:
         """Wait no longer for the model; the marker is written in the place of its bullets."""

@@ -28,6 +28,12 @@ class Exchange(NamedTuple):
         return self.messages[-1]
 
     @property
+    def settled(self) -> bool:
+        """Whether the model has answered, and was not about to use a tool."""
+        answers = [entry for entry in self.messages if entry.role == "assistant"]
+        return bool(answers) and answers[-1].stop != _UNSETTLED and self.last.role not in ("user", "toolResult")
+
+    @property
     def rejected(self) -> str:
         """Why there is nothing to capture; empty where there is (the two gates of spec 4)."""
         answers = [entry for entry in self.messages if entry.role == "assistant"]

@@ -6,6 +6,7 @@ only record.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -144,9 +145,7 @@ def _purged(runtime: Runtime, place: Place) -> bool:
 def _mark(place: Place) -> None:
     """Tell other processes that show snapshots of this store. Nothing of what was removed is told."""
     path = Path(scope.redactions(place))
-    try:
+    with contextlib.suppress(OSError):  # where nothing can be written, nobody can be told
         make_private(path.parent)
         path.touch(mode=0o600)
         os.utime(path)
-    except OSError:
-        pass  # a directory that cannot be written holds no index and no snapshot is refreshed by it either

@@ -1,0 +1,157 @@
+"""`pepys journal`: search, read, write and forget daily memory, and capture sessions into it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pepys.cli import options
+from pepys.cli.output import Output, Span
+from pepys.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from pepys.workspace import Workspace
+
+Json = Mapping[str, Any]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add what can be done with the journal; each doing takes the options of every command too."""
+    shared = options.Parser(add_help=False, parents=[parser])
+    doings = parser.add_subparsers(dest="doing", metavar="WHAT", required=True, prog="pepys journal")
+
+    def doing(name: str, summary: str) -> argparse.ArgumentParser:
+        description = f"{summary[:1].upper()}{summary[1:]}."
+        return doings.add_parser(name, help=summary, description=description, parents=[shared], add_help=False)
+
+    search = doing("search", "search memory, in any words")
+    search.add_argument("words", nargs="+", metavar="WORD", help="what to look for")
+    search.add_argument("--top-k", type=int, metavar="N", help="most chunks; default: 5")
+    search.add_argument("--all", action="store_true", help="every project under the scan roots")
+    expand = doing("expand", "read the whole memory behind a chunk")
+    expand.add_argument("chunk_hash", metavar="HASH", help="of a chunk that a search found")
+    expand.add_argument("--project", metavar="PATH", help="the project that the hit was labelled with")
+    transcript = doing("transcript", "read the conversation behind a memory")
+    transcript.add_argument("transcript_path", metavar="FILE", help="the session's file, as an anchor names it")
+    transcript.add_argument("--turn", metavar="ID", help="the entry that the anchor names")
+    transcript.add_argument("--context", type=int, metavar="N", help="turns before and after it; default: 3")
+    transcript.add_argument("--limit", type=int, metavar="N", help="without --turn: how many turns; default: 20")
+    write = doing("write", "write a memory entry")
+    write.add_argument("words", nargs="+", metavar="TEXT", help="what to remember; - reads it from stdin")
+    forget = doing("forget", "remove exactly one memory entry, for good")
+    forget.add_argument("chunk_hash", nargs="?", metavar="HASH", help="of a chunk of the entry")
+    forget.add_argument("--date", metavar="DATE", help="with --time: the day of its file, YYYY-MM-DD")
+    forget.add_argument("--time", metavar="TIME", help="the time in its heading, HH:MM")
+    doing("compact", "have a model condense the whole memory; spends its budget")
+    doing("snapshot", "print what hosts append to the system prompt")
+    doing("status", "show where memory is, what indexes it, and what is missing")
+    capture = doing("capture", "make an exchange of a session a memory entry")
+    capture.add_argument("--session", required=True, metavar="FILE", help="the session's file")
+    capture.add_argument("--turn", metavar="ID", help="an entry of the exchange; default: the last exchange")
+    backfill = doing("backfill", "make all exchanges of past sessions of this project memory entries")
+    backfill.add_argument("--model", metavar="NAME", help="the model that distils them; default: none, extracts")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Do it, and print the answer."""
+    with options.opened(args, out) as workspace:
+        return _DOINGS[args.doing](workspace, args, out)
+
+
+def _answered(ref: str, *names: str) -> Callable[[Workspace, argparse.Namespace, Output], int]:
+    """A doing that is an action: its arguments are the options of these names, its answer is text."""
+
+    def do(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
+        given = {name: value for name in names if (value := getattr(args, name)) is not None}
+        return _show(workspace.call(ref, given), out)
+
+    return do
+
+
+def _search(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
+    given: dict[str, Any] = {"query": " ".join(args.words), "scope": "all" if args.all else "project"}
+    if args.top_k is not None:
+        given["top_k"] = args.top_k
+    return _show(workspace.call("journal.search", given), out)
+
+
+def _write(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
+    content = sys.stdin.read() if args.words == ["-"] else " ".join(args.words)
+    if args.words != ["-"] and not content.lstrip().startswith(("-", "*")):
+        content = f"- {content}"
+    return _show(workspace.call("journal.write", {"content": content}), out)
+
+
+def _snapshot(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
+    answer = workspace.call("journal.snapshot", {})
+    if "error" in answer:
+        from pepys.cli.exits import error_of
+
+        raise error_of(answer["error"])
+    return _show({"text": answer["snapshot"], **answer}, out)
+
+
+def _capture(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
+    from pepys import paths
+    from pepys.journal import past
+
+    path = str(paths.expand(args.session, os.environ, workspace.context.cwd))
+    outcome = past.capture_one(workspace.context, workspace.runtime(), path, args.turn)
+    done = outcome.captured
+    if out.as_json:
+        out.json({"captured": done is not None, **(done._asdict() if done else {"why": outcome.why})})
+    elif done is None:
+        out.note(f"Nothing was captured: {outcome.why}.")
+    else:
+        what = {"distilled": "", "extract": " as an extract: there is no model", "marker": f" as a marker: {done.why}"}
+        out.line(f"Captured into {done.path}{what[done.kind]}")
+    return 0
+
+
+def _backfill(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
+    from pepys.cli.progress import shown
+    from pepys.journal import past
+
+    with shown(out, "Capturing") as progress:
+        done = past.backfill(workspace.context, progress, args.model)
+    if out.as_json:
+        out.json(done._asdict())
+        return 0
+    out.line(
+        f"{done.sessions} sessions of this project: {done.captured} exchanges captured, {done.before} were before, "
+        f"{done.rejected} had no answer or were aborted"
+    )
+    if done.elsewhere:
+        out.note(Span(f"{done.elsewhere} sessions belong to other projects.", "dim"))
+    for path, why in done.failed.items():
+        out.note(f"{path}: {why}")
+    return 0
+
+
+def _show(answer: Json, out: Output) -> int:
+    if out.as_json:
+        out.json(answer)
+        return 0
+    text = str(answer["text"])
+    if not text:
+        raise InvalidArgument("The snapshot is switched off.", hint="Set journal.snapshot to true.")
+    for line in text.split("\n"):
+        out.line(line)
+    return 0
+
+
+_DOINGS: Mapping[str, Callable[[Workspace, argparse.Namespace, Output], int]] = {
+    "search": _search,
+    "expand": _answered("journal.expand", "chunk_hash", "project"),
+    "transcript": _answered("journal.transcript", "transcript_path", "turn", "context", "limit"),
+    "write": _write,
+    "forget": _answered("journal.forget", "chunk_hash", "date", "time"),
+    "compact": _answered("journal.compact"),
+    "snapshot": _snapshot,
+    "status": _answered("journal.status"),
+    "capture": _capture,
+    "backfill": _backfill,
+}

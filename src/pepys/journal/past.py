@@ -1,0 +1,241 @@
+"""Capture of what has been: one exchange that is named, or all past sessions of a store.
+
+Day and heading are those of the exchange itself, not of today. Nothing is spent on a model unless one is named.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from pepys import paths
+from pepys.errors import AddressNotFound, ModelUnavailable, SourceUnavailable
+from pepys.hosts import HOSTS
+from pepys.hosts.base import surroundings
+from pepys.hosts.discovery import listing
+from pepys.journal import capture, exchange, scope, sessions
+from pepys.journal.capture import Capture, Captured
+from pepys.journal.distil import Failed
+from pepys.journal.exchange import Exchange
+from pepys.journal.runtime import Runtime
+from pepys.journal.scope import Scope
+from pepys.journal.sessions import Session
+from pepys.model.context import Context, Progress
+from pepys.model.source import Found
+
+_SAVE_S = 2.0
+
+
+class Outcome(NamedTuple):
+    """What became of one exchange that was named."""
+
+    captured: Captured | None
+    why: str = ""  # where it was not
+
+
+def capture_one(context: Context, runtime: Runtime, path: str, turn: str | None) -> Outcome:
+    """Capture the exchange that *turn* belongs to, else the session's last one, into the store of its session.
+
+    Raises:
+        SourceUnavailable: The session cannot be read.
+        AddressNotFound: It has no such entry, or the entry belongs to no exchange.
+        StoreCommandFailed: The store command gave no usable answer.
+        OSError: The entry cannot be written.
+    """
+    if not Path(path).is_file():
+        raise SourceUnavailable(f"There is no session {path}.")
+    session = sessions.read(path, context)
+    if turn is not None and turn not in session.entries:
+        raise AddressNotFound(f"{path} has no entry {turn}.")
+    found = exchange.since(session, session.leaf(), None) if turn is None else exchange.holding(session, turn)
+    if found is None:
+        raise AddressNotFound(f"{path} has no exchange{'' if turn is None else f' with the entry {turn}'}.")
+    here = _scope(session.cwd, context)
+    if why := found.rejected:
+        return Outcome(None, why)
+    if (session.id, found.last.id or "") in capture.captured(here.store):
+        return Outcome(None, "it was captured before")
+    made = Capture(session, found, _moment(found, context), here.store)
+    done = made.run(context.complete, lambda: None)
+    runtime.written(scope.place(here, context))
+    return Outcome(done)
+
+
+class Backfilled(NamedTuple):
+    """What a run over past sessions did."""
+
+    sessions: int  # of this store
+    elsewhere: int  # sessions of other stores, which were left alone
+    captured: int
+    before: int  # exchanges that were captured before
+    rejected: int  # exchanges that do not pass the gates
+    failed: dict[str, str]  # sessions that could not be read -> why
+
+
+def backfill(
+    context: Context, progress: Callable[[Progress], None] | None = None, model: str | None = None
+) -> Backfilled:
+    """Capture every settled exchange of past sessions whose directory resolves to the call's store, oldest first.
+
+    It can be interrupted and taken up again at any point: an exchange that has its anchor in the store is never
+    captured twice, and one that a former run captured does not come back when it was forgotten.
+
+    Args:
+        model: Distils; None: entries are extracts, and nothing is spent.
+
+    Raises:
+        ModelUnavailable: A model is named and there is none, or it fails; what was captured so far stays.
+        StoreCommandFailed: The store command gave no usable answer.
+    """
+    if model is not None and context.complete is None:
+        raise ModelUnavailable(
+            f"{model} cannot be called: no endpoint is configured.", hint="Set journal.modelApi and journal.model."
+        )
+    here = scope.of(context)
+    known = capture.captured(here.store)
+    cursor = Cursor(here, context)
+    counts = {"sessions": 0, "elsewhere": 0, "captured": 0, "before": 0, "rejected": 0}
+    failed: dict[str, str] = {}
+    found = _sources(context)
+    total = sum(each.stamp.size for each in found)
+    done = 0
+    try:
+        for number, source in enumerate(found):
+            if progress is not None:
+                progress(Progress(done, total, number, len(found), source.path))
+            done += source.stamp.size
+            try:
+                if not _belongs(source, here, context):
+                    counts["elsewhere"] += 1
+                    continue
+                counts["sessions"] += 1
+                if cursor.unchanged(source):
+                    continue
+                session = sessions.read(source.path, context)
+            except (OSError, SourceUnavailable) as error:
+                failed[source.path] = str(error)
+                continue
+            for one in _past(session, cursor.last(source)):
+                key = (session.id, one.last.id or "")
+                if key in known:
+                    counts["before"] += 1
+                elif one.rejected:
+                    counts["rejected"] += 1
+                else:
+                    _capture(session, one, here, context, model)
+                    known.add(key)
+                    counts["captured"] += 1
+                cursor.reached(source, key[1], whole=False)
+            cursor.reached(source, None, whole=True)
+    finally:
+        cursor.save()
+    if progress is not None and found:
+        progress(Progress(total, total, len(found), len(found), ""))
+    return Backfilled(**counts, failed=failed)
+
+
+def _capture(session: Session, one: Exchange, here: Scope, context: Context, model: str | None) -> None:
+    made = Capture(session, one, _moment(one, context), here.store)
+    if model is None:
+        made.run(None, lambda: None)
+        return
+    assert context.complete is not None  # noqa: S101  (asked before)
+    try:
+        made.distilled(context.complete, model)
+    except Failed as error:
+        # A marker an exchange would be of no use to anybody who can simply run this again.
+        raise ModelUnavailable(f"{model} failed: {error}.", hint="Run the command again to go on from here.") from error
+
+
+def _past(session: Session, last: str | None) -> Iterator[Exchange]:
+    """The settled exchanges of the selected branch, after the entry *last* if it lies there."""
+    made = exchange.exchanges(session.branch(session.leaf()))
+    ends = [one.last.id for one in made]
+    if last in ends:
+        made = made[ends.index(last) + 1 :]
+    if made and not made[-1].settled:
+        made = made[:-1]  # it is under way, or will be taken up again
+    yield from made
+
+
+def _sources(context: Context) -> list[Found]:
+    around = surroundings(context)
+    names = list(HOSTS) if context.host == "all" else [context.host]
+    found = listing([root for name in names for root in HOSTS[name].roots(around)]).found.values()
+    return sorted((each for each in found if each.kind != "subagent"), key=lambda each: each.stamp.mtime_ns)
+
+
+def _belongs(source: Found, here: Scope, context: Context) -> bool:
+    header = sessions.header(source.path, context)
+    if header is None or header.cwd is None:
+        return False
+    if not Path(header.cwd).is_dir() and context.config.journal.store_command:
+        return False  # a store command cannot stand in a directory that is gone
+    theirs = scope.resolve(header.cwd, context.env, context.config.journal.store_command)
+    return os.path.realpath(theirs.store) == os.path.realpath(here.store)
+
+
+def _scope(cwd: str | None, context: Context) -> Scope:
+    if cwd is None or not Path(cwd).is_dir():
+        return scope.of(context)
+    return scope.resolve(cwd, context.env, context.config.journal.store_command)
+
+
+def _moment(one: Exchange, context: Context) -> datetime:
+    """When an exchange settled, local."""
+    times = [entry.time for entry in one.messages if entry.time is not None]
+    try:
+        return datetime.fromtimestamp(times[-1] / 1000) if times else context.moment
+    except (OverflowError, OSError, ValueError):
+        return context.moment
+
+
+class Cursor:
+    """How far former runs came, a session file each. It cannot be derived, so it lives with the user's state.
+
+    It names sessions and entries, and holds nothing of what they say.
+    """
+
+    def __init__(self, here: Scope, context: Context) -> None:
+        name = os.path.basename(scope.place(here, context).directory)
+        self._path = paths.state_dir(context.env) / "journal" / f"{name}.json"
+        self._at: dict[str, list[object]] = self._read()
+        self._saved = time.monotonic()
+
+    def last(self, source: Found) -> str | None:
+        """The last entry of the last exchange that was looked at."""
+        at = self._at.get(source.path)
+        return at[0] if at and isinstance(at[0], str) else None
+
+    def unchanged(self, source: Found) -> bool:
+        """Whether the file is the one that was read to its end."""
+        at = self._at.get(source.path)
+        return at is not None and at[1:] == [source.stamp.size, source.stamp.mtime_ns]
+
+    def reached(self, source: Found, last: str | None, *, whole: bool) -> None:
+        """An exchange that ends with *last* was looked at; *whole*: all of the file was."""
+        stamp: list[object] = [source.stamp.size, source.stamp.mtime_ns] if whole else [0, 0]
+        self._at[source.path] = [last or self.last(source), *stamp]
+        if time.monotonic() - self._saved > _SAVE_S:
+            self.save()
+
+    def save(self) -> None:
+        """Write it down, best effort: anchors in the store prove most of it anyway."""
+        self._saved = time.monotonic()
+        with contextlib.suppress(OSError):
+            paths.write_private(self._path, json.dumps(self._at) + "\n")
+
+    def _read(self) -> dict[str, list[object]]:
+        try:
+            found = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        if not isinstance(found, dict):
+            return {}
+        return {path: at for path, at in found.items() if isinstance(at, list) and len(at) == 3}

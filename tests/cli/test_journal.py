@@ -1,0 +1,112 @@
+"""`pepys journal`: the journal for people."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from pepys.journal import engines, live, store
+from tests.cli.conftest import Pepys
+from tests.journal.project import entry
+from tests.recall.diary import Diary, said, user
+
+
+@pytest.fixture
+def shop(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository, which is the working directory."""
+    monkeypatch.setitem(engines.ENGINES, "pepys", "tests.journal.plain")
+    monkeypatch.setattr(store, "_HEADED", set())
+    monkeypatch.setattr(live, "SESSIONS", {})
+    monkeypatch.delenv("MEMSEARCH_DIR", raising=False)
+    root = home / "shop"
+    (root / ".git").mkdir(parents=True)
+    monkeypatch.chdir(root)
+    return root
+
+
+def day(shop: Path) -> Path:
+    (path,) = (shop / ".memsearch" / "memory").glob("*.md")
+    return path
+
+
+def test_what_is_written_is_found_opened_and_forgotten(shop: Path, pepys: Pepys) -> None:
+    written = pepys("journal", "write", "the", "cache", "is", "Redis")
+    hit = pepys("journal", "search", "cache", "--json").json["hits"][0]
+    opened = pepys("journal", "expand", hit["chunk_hash"])
+    forgotten = pepys("journal", "forget", hit["chunk_hash"])
+
+    assert written.stdout.startswith("Memory saved to ")
+    assert hit["content"].endswith("- the cache is Redis")
+    assert "- the cache is Redis" in opened.stdout
+    assert forgotten.stdout.startswith("Memory entry redacted from ")
+    assert pepys("journal", "search", "cache").stdout == 'No memories found for "cache".\n'
+
+
+def test_text_comes_from_stdin_as_it_is(shop: Path, pepys: Pepys) -> None:
+    pepys("journal", "write", "-", stdin="- one\n- two\n")
+
+    assert day(shop).read_text().endswith("- one\n- two\n\n")
+
+
+def test_an_entry_is_forgotten_by_day_and_time(shop: Path, pepys: Pepys) -> None:
+    memory = shop / ".memsearch" / "memory"
+    memory.mkdir(parents=True)
+    (memory / "2026-08-13.md").write_text(entry("10:00", "one") + entry("10:05", "two"))
+
+    assert pepys("journal", "forget", "--date", "2026-08-13").status == 2
+    assert pepys("journal", "forget", "--date", "2026-08-13", "--time", "11:00").status == 4
+    assert pepys("journal", "forget", "--date", "2026-08-13", "--time", "10:05").status == 0
+    assert day(shop).read_text() == entry("10:00", "one")
+
+
+def test_capture_and_backfill_say_what_they_did(home: Path, shop: Path, pepys: Pepys) -> None:
+    agent = home / ".pi"
+    agent.mkdir()
+    diary = Diary(agent)
+    at = "2026-08-10T10:00:00Z"
+    path = diary.session("s1", user("u1", None, "one", at=at), said("a1", "u1", "first", at=at), cwd=str(shop))
+    diary.session("s2", user("u1", None, "two", at=at), said("a1", "u1", "second", at=at), cwd=str(shop))
+
+    captured = pepys("journal", "capture", "--session", str(path))
+    again = pepys("journal", "capture", "--session", str(path))
+    filled = pepys("journal", "backfill", "--json")
+
+    assert captured.stdout.endswith("as an extract: there is no model\n")
+    assert again.stderr == "Nothing was captured: it was captured before.\n"
+    assert (filled.json["captured"], filled.json["before"]) == (1, 1)
+    assert datetime.fromisoformat(day(shop).stem)
+
+
+def test_a_conversation_is_read(home: Path, shop: Path, pepys: Pepys) -> None:
+    diary = Diary(home)
+    path = diary.session("s1", user("u1", None, "one"), said("a1", "u1", "first"), cwd=str(shop))
+
+    shown = pepys("journal", "transcript", str(path), "--turn", "a1", "--context", "0")
+
+    assert shown.stdout.endswith(" (target)\nfirst\n")
+
+
+def test_status_and_snapshot_are_printed(shop: Path, pepys: Pepys) -> None:
+    assert f"store: {shop}/.memsearch/memory\n" in pepys("journal", "status").stdout
+    assert pepys("journal", "snapshot").stdout.startswith("## Project memory\n")
+
+
+def test_a_store_command_that_fails_is_an_error_everywhere(
+    shop: Path, pepys: Pepys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PI_MEMSEARCH_STORE_CMD", "/nowhere/cmd")
+
+    for doing in (["status"], ["snapshot"], ["write", "x"], ["search", "x"], ["backfill"], ["compact"]):
+        assert pepys("journal", *doing).status == 2
+    assert not (shop / ".memsearch").exists()
+
+
+def test_compaction_without_a_model_says_where_one_could_be(shop: Path, pepys: Pepys) -> None:
+    pepys("journal", "write", "x y")
+
+    failed = pepys("journal", "compact")
+
+    assert failed.status == 8
+    assert "journal.modelApi" in failed.stderr

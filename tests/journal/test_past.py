@@ -1,0 +1,194 @@
+"""Capture outside of a host: of one exchange, and of all that has been."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pepys.errors import AddressNotFound, ModelUnavailable
+from pepys.journal import entries, past, store
+from pepys.journal.past import Backfilled
+from tests.journal.project import Project, command
+from tests.journal.test_capture import Model
+from tests.recall.diary import append, called, said, user
+
+pytestmark = pytest.mark.usefixtures("plain")
+
+T1, T2 = "2026-08-10T10:00:00Z", "2026-08-11T10:00:00Z"
+
+
+def stamp(iso: str) -> datetime:
+    return datetime.fromisoformat(iso).astimezone().replace(tzinfo=None)
+
+
+@pytest.fixture
+def two(project: Project) -> Project:
+    """Two sessions of this repository, one of another, one of a subdirectory; five exchanges here, one without text."""
+    project.session(
+        "s1",
+        user("u1", None, "one", at=T1),
+        said("a1", "u1", "first", at=T1),
+        user("u2", "a1", "two", at=T2),
+        said("a2", "u2", "second", at=T2),
+        user("u3", "a2", "three", at=T2),
+        called("a3", "u3", "ls"),
+    )
+    (project.root / "src").mkdir()
+    project.diary.session("s2", user("u1", None, "x"), said("a1", "u1", "sub", at=T2), cwd=str(project.root / "src"))
+    project.diary.session("s3", user("u1", None, "x"), said("a1", "u1", "elsewhere"), cwd="/srv/other")
+    return project
+
+
+def run(project: Project, **keywords: Any) -> Backfilled:
+    model = keywords.pop("model", None)
+    with project.open(**keywords) as workspace:
+        return past.backfill(workspace.context, None, model)
+
+
+def turns(project: Project) -> list[tuple[str, str]]:
+    found = []
+    for path in sorted(project.store.glob("*.md")):
+        for block in entries.blocks(store.read(str(path))):
+            assert block.anchor
+            found.append((path.stem, block.anchor.session + ":" + block.anchor.turn))
+    return found
+
+
+@pytest.mark.requirement("journal.backfill.store", "journal.backfill.days")
+def test_past_exchanges_go_into_their_own_days_and_other_projects_are_left_alone(two: Project) -> None:
+    done = run(two)
+
+    one, second = stamp(T1).date().isoformat(), stamp(T2).date().isoformat()
+    assert turns(two) == [(one, "s1:a1"), (second, "s1:a2"), (second, "s2:a1")]
+    assert done == Backfilled(sessions=2, elsewhere=1, captured=3, before=0, rejected=1, failed={})
+    assert f"### {stamp(T1):%H:%M}\n" in two.day(one).read_text()
+
+
+@pytest.mark.requirement("journal.backfill.resumable")
+def test_a_second_run_captures_nothing_and_a_grown_session_what_is_new(two: Project) -> None:
+    run(two)
+    again = run(two)
+    path = two.diary.folder(str(two.root)) / "s1.jsonl"
+    append(path, user("u4", "a3", "four", at=T2), said("a4", "u4", "fourth", at=T2))
+
+    grown = run(two)
+
+    assert (again.captured, grown.captured) == (0, 1)
+    assert len(turns(two)) == 4
+
+
+@pytest.mark.requirement("journal.backfill.resumable")
+def test_without_its_cursor_anchors_prove_what_was_captured(two: Project) -> None:
+    run(two)
+    for path in two.home.rglob(".local/state/pepys/journal/*"):
+        path.unlink()
+
+    done = run(two)
+
+    assert (done.captured, done.before) == (0, 3)
+
+
+@pytest.mark.requirement("journal.backfill.forgotten")
+def test_what_was_forgotten_does_not_come_back(two: Project) -> None:
+    run(two)
+    one = stamp(T1)
+    two.call("journal.forget", {"date": one.date().isoformat(), "time": f"{one:%H:%M}"})
+    path = two.diary.folder(str(two.root)) / "s1.jsonl"
+    append(path, user("u4", "a3", "four", at=T2), said("a4", "u4", "fourth", at=T2))
+
+    run(two)
+
+    assert "s1:a1" not in [turn for _, turn in turns(two)]
+
+
+@pytest.mark.requirement("journal.backfill.spends_nothing")
+def test_nothing_is_spent_unless_a_model_is_named(two: Project) -> None:
+    model = Model()
+
+    run(two, complete=model)
+    assert model.asked == []
+    assert "(extract)" in two.day(stamp(T1).date().isoformat()).read_text()
+
+
+def test_a_model_that_is_named_distils(two: Project) -> None:
+    model = Model()
+
+    run(two, complete=model, model="small")
+
+    assert [asked for asked, *_ in model.asked] == ["small"] * 3
+
+
+@pytest.mark.requirement("journal.backfill.resumable")
+def test_a_model_that_fails_stops_the_run_which_goes_on_from_there_later(two: Project) -> None:
+    with pytest.raises(ModelUnavailable, match="no budget"):
+        run(two, complete=Model("- one", RuntimeError("no budget")), model="small")
+    assert len(turns(two)) == 1
+
+    run(two, complete=Model("- more"), model="small")
+
+    assert len(turns(two)) == 3
+
+
+def test_a_model_that_cannot_be_called_is_an_error_before_anything_is_done(two: Project) -> None:
+    with pytest.raises(ModelUnavailable, match="small cannot be called"):
+        run(two, model="small")
+
+    assert not two.store.exists()
+
+
+def test_a_session_that_cannot_be_read_is_named_and_the_others_are_captured(two: Project) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root reads everything")
+    bad = two.session("s4", user("u1", None, "x"), said("a1", "u1", "y"))
+    bad.chmod(0)
+
+    done = run(two)
+
+    assert done.captured == 3
+
+
+def test_an_exchange_under_way_is_left_for_later(project: Project) -> None:
+    project.session("s1", user("u1", None, "one"), said("a1", "u1", "first"), user("u2", "a1", "two"))
+
+    assert run(project).captured == 1
+    assert run(project).captured == 0
+
+
+def one(project: Project, path: Path, turn: str | None = None, **keywords: Any) -> past.Outcome:
+    with project.open(**keywords) as workspace:
+        return past.capture_one(workspace.context, workspace.runtime(), str(path), turn)
+
+
+@pytest.mark.requirement("journal.capture.cli")
+def test_the_exchange_of_an_entry_is_captured_into_the_store_of_its_session(two: Project, tmp_path: Path) -> None:
+    path = two.diary.folder(str(two.root)) / "s1.jsonl"
+
+    outcome = one(two, path, "u1", cwd=tmp_path)
+
+    assert outcome.captured and outcome.captured.kind == "extract"
+    assert [turn for _, turn in turns(two)] == ["s1:a1"]
+    assert one(two, path, "a1", cwd=tmp_path).why == "it was captured before"
+
+
+def test_the_last_exchange_is_captured_unless_told_otherwise(project: Project) -> None:
+    path = project.session("s1", user("u1", None, "one"), said("a1", "u1", "first"))
+
+    assert one(project, path).captured
+    with pytest.raises(AddressNotFound, match="no entry zz"):
+        one(project, path, "zz")
+
+
+@pytest.mark.requirement("journal.degrade.store_command")
+def test_with_a_store_command_that_fails_nothing_is_captured(two: Project) -> None:
+    from pepys.errors import StoreCommandFailed
+
+    cmd = command(two.home / "cmd", memory_dir="!broken")
+
+    with pytest.raises(StoreCommandFailed):
+        run(two, **two.config(storeCommand=cmd))
+
+    assert not two.store.exists()
