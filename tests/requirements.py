@@ -86,6 +86,7 @@ EVENTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("events.read.limits", "Numbers too small are refused, too large clamped."),
         ("events.read.omitted", "Images, reasoning and provider data are named by kind and size, never shown."),
         ("events.read.source", "Text comes from the source as it is now, or not at all."),
+        ("events.redaction", "Credentials are masked where people read, found all the same."),
         ("events.coverage", "Every answer says how much was looked at, when, and what was skipped."),
         ("events.coverage.cold", "Cold sessions are searched when they are named; coverage says so."),
     ),

@@ -257,3 +257,29 @@ def test_an_entry_that_was_appended_is_read_at_once(shop: Shop) -> None:
         event = workspace.call("events.read", {"sessionId": "one", "entryId": "b"})
 
     assert (event["branchState"], event["neighbors"]["before"][0]["entryId"]) == ("selected", "a")
+
+
+TOKEN = "ghp_" + "a1B2" * 9
+
+
+@pytest.mark.requirement("events.redaction")
+def test_credentials_are_masked_where_people_read_and_exact_elsewhere(shop: Shop) -> None:
+    text = f"the key is {TOKEN} and more"
+    shop.session("one", user("a", None, text), said("b", "a", text))
+    mask = "*" * len(TOKEN)
+
+    def told(**context: Any) -> list[Json]:
+        event = shop.read("one", "a", context=context)
+        hit = shop.search("key more", context=context)["hits"][0]
+        trace = shop.trace("one", "a", context=context)
+        return [
+            {"text": event["fragments"][0]["preview"]["text"], "redacted": event.get("redacted")},
+            {"text": event["neighbors"]["after"][0]["preview"], "redacted": 1},
+            {"text": hit["snippet"], "redacted": hit.get("redacted")},
+            {"text": trace["target"]["preview"], "redacted": trace["target"].get("redacted")},
+        ]
+
+    assert {one["text"] for one in told()} == {text}
+    for context in ({"shown": True}, {"config_overrides": {"memory": {"redact": "always"}}}):
+        assert told(**context) == [{"text": text.replace(TOKEN, mask), "redacted": 1}] * 4
+    assert shop.found(TOKEN, context={"shown": True}) == ["a", "b"]

@@ -11,6 +11,7 @@ from pepys.events.times import iso
 from pepys.index.document import Place
 from pepys.index.source import Row, Source
 from pepys.index.view import View
+from pepys.model.context import Context
 from pepys.recall import evidence
 
 
@@ -30,18 +31,19 @@ def rows(view: View, source: Source, positions: Iterable[int]) -> dict[int, Row]
     return {position: row for position, row in found.items() if row is not None}
 
 
-def previews(source: Source, rows: Mapping[int, Row]) -> dict[int, str]:
-    """The beginning of the first fragment of each entry; empty for one without any, or that cannot be read now."""
+def previews(source: Source, rows: Mapping[int, Row], context: Context) -> dict[int, tuple[str, int]]:
+    """The beginning of the first fragment of each entry, and its masks; empty for one without any or unreadable now."""
     events = evidence.events([(source, row) for row in rows.values()])
     found = {}
     for position, event in zip(rows, events, strict=True):
         parts = () if isinstance(event, str) else fragments(event)
-        found[position] = preview(parts[0].text) if parts else ""
+        found[position] = preview(parts[0].text, context) if parts else ("", 0)
     return found
 
 
-def node(source: Source, made: Tree, row: Row, text: str) -> dict[str, object]:
+def node(source: Source, made: Tree, row: Row, shown: tuple[str, int]) -> dict[str, object]:
     """A neighbour or an end of an edge."""
+    text, masks = shown
     return {
         "sessionId": source.session,
         "entryId": row.id,
@@ -49,4 +51,5 @@ def node(source: Source, made: Tree, row: Row, text: str) -> dict[str, object]:
         "timestamp": iso(row.time),
         **states(made, row.position),
         "preview": text,
+        **({"redacted": masks} if masks else {}),
     }

@@ -8,7 +8,7 @@ from typing import Any
 from pepys import normalise
 from pepys.errors import SourceUnavailable
 from pepys.events.drawing import Drawn
-from pepys.events.snippet import PREVIEW_CHARS, collapsed, preview
+from pepys.events.snippet import preview
 from pepys.events.states import Node, Tree
 from pepys.events.times import iso
 from pepys.hosts import HOSTS
@@ -93,8 +93,8 @@ def _entries(entries: Sequence[Entry], context: Context) -> Iterator[dict[str, A
     labels = {entry.target: _words(entry) for entry in entries if entry.type == "label"}
     for node, entry in zip(some.nodes, entries, strict=True):
         state = some.state(node.position)
-        label, masks = _preview(labels.get(node.id, "") if some.counts(node.position) else "", context)
-        words, more = _preview(_words(entry), context)
+        label, masks = preview(labels.get(node.id, "") if some.counts(node.position) else "", context)
+        words, more = preview(_words(entry), context)
         yield {
             "entryId": node.id,
             "parentId": node.parent,
@@ -121,9 +121,3 @@ def _words(entry: Entry) -> str:
         if block.kind == "call":
             return f"{block.name or ''} {normalise.arguments(block.arguments)}"
     return entry.title or ""
-
-
-def _preview(text: str, context: Context) -> tuple[str, int]:
-    """How *text* begins, and how many masks are in that."""
-    made = shown.text(text, context)
-    return preview(made.text), sum(len(collapsed(made.text[:start])) < PREVIEW_CHARS for start, _ in made.spans)

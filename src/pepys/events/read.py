@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pepys.errors import EventNotFound, SourceUnavailable, StalePointer
 from pepys.events import forks, nodes
@@ -19,7 +20,7 @@ from pepys.index.view import View
 from pepys.model.context import Context
 from pepys.model.entry import Event
 from pepys.model.events import MAX_NEIGHBOURS, MAX_WINDOW_CHARS, ReadRequest
-from pepys.recall import evidence
+from pepys.recall import evidence, shown
 
 MAX_FRAGMENTS = 20
 TOTAL_CHARS = 6000
@@ -65,6 +66,7 @@ def _read(view: View, context: Context, request: ReadRequest) -> dict[str, objec
     if request.fragment_id is not None and not chosen:
         raise EventNotFound
     returned = chosen[:MAX_FRAGMENTS]
+    parts_shown = [fragment(one, request, len(returned), context) for one in returned]
     result: dict[str, object] = {
         "sessionId": source.session,
         "entryId": row.id,
@@ -74,19 +76,20 @@ def _read(view: View, context: Context, request: ReadRequest) -> dict[str, objec
         **nodes.states(located.tree, row.position),
         "role": role(row.role, row.type),
         "contextRole": located.tree.state(row.position).context,
-        "fragments": [shown(one, request, len(returned)) for one in returned],
+        "fragments": parts_shown,
         "fragmentCoverage": {
             "total": len(parts),
             "returned": len(returned),
             "omitted": len(parts) - len(returned),
             "truncated": request.fragment_id is None and len(parts) > len(returned),
         },
-        "neighbors": _neighbours(corpus, located, request),
+        "neighbors": _neighbours(corpus, located, request, context),
         "source": {"file": source.path, "byteStart": row.start, "byteEnd": row.end},
     }
     if payload := _payload(source, row):
         result["omittedPayload"] = payload
     selection = Selection([source], {}, explicit=True)
+    result |= shown.redacted(parts_shown)
     return {**result, "coverage": Coverage(corpus, selection, own=True).as_json()}
 
 
@@ -101,24 +104,27 @@ def _payload(source: Source, row: Row) -> list[dict[str, object]]:
 # Windows
 
 
-def shown(fragment: Fragment, request: ReadRequest, among: int) -> dict[str, object]:
-    """A fragment within the budget that it shares with *among* fragments in all."""
-    made: dict[str, object] = {"fragmentId": fragment.id, "semanticKind": fragment.kind}
-    if fragment.tool is not None:
-        made["toolName"] = fragment.tool
-    if fragment.is_error or fragment.kind in ("tool.result", "bash.output", "python.output"):
-        made["isError"] = fragment.is_error
-    if fragment.custom_type is not None:
-        made["customType"] = fragment.custom_type
+def fragment(part: Fragment, request: ReadRequest, among: int, context: Context) -> dict[str, object]:
+    """A fragment within the budget that it shares with *among* fragments in all, credentials masked where they are."""
+    made: dict[str, object] = {"fragmentId": part.id, "semanticKind": part.kind}
+    if part.tool is not None:
+        made["toolName"] = part.tool
+    if part.is_error or part.kind in ("tool.result", "bash.output", "python.output"):
+        made["isError"] = part.is_error
+    if part.custom_type is not None:
+        made["customType"] = part.custom_type
     room = max(TOTAL_CHARS // among, 1)
+    found = shown.text(part.text, context)
     if request.offset is None:
-        preview = head_tail(fragment.text, min(PREVIEW_CHARS, room))
+        preview = head_tail(found.text, min(PREVIEW_CHARS, room))
     else:
-        preview = window(fragment.text, request.offset, min(request.window_chars, MAX_WINDOW_CHARS, room))
-    return {**made, "preview": preview}
+        preview = window(found.text, request.offset, min(request.window_chars, MAX_WINDOW_CHARS, room))
+    ranges = [(one["start"], one["end"]) for one in preview["shownRanges"]]
+    masks = sum(any(first < end and last > start for start, end in ranges) for first, last in found.spans)
+    return {**made, "preview": preview, **({"redacted": masks} if masks else {})}
 
 
-def head_tail(text: str, most: int) -> dict[str, object]:
+def head_tail(text: str, most: int) -> dict[str, Any]:
     """All of *text*, or *most* code points of its beginning and end around an ellipsis, which no range counts."""
     total = len(text)
     if total <= most:
@@ -128,14 +134,14 @@ def head_tail(text: str, most: int) -> dict[str, object]:
     return _preview(cut, total, [(0, head), (total - tail, total)])
 
 
-def window(text: str, offset: int, most: int) -> dict[str, object]:
+def window(text: str, offset: int, most: int) -> dict[str, Any]:
     """*most* code points of *text* from *offset* on; nothing at or past its end."""
     start = min(offset, len(text))
     end = min(start + most, len(text))
     return _preview(text[start:end], len(text), [(start, end)])
 
 
-def _preview(text: str, total: int, ranges: Sequence[tuple[int, int]]) -> dict[str, object]:
+def _preview(text: str, total: int, ranges: Sequence[tuple[int, int]]) -> dict[str, Any]:
     kept = [(start, end) for start, end in ranges if start < end]
     return {
         "text": text,
@@ -161,13 +167,13 @@ def _gaps(ranges: Sequence[tuple[int, int]], total: int) -> Iterator[tuple[int, 
 # Neighbours
 
 
-def _neighbours(corpus: Corpus, located: Located, request: ReadRequest) -> dict[str, object]:
+def _neighbours(corpus: Corpus, located: Located, request: ReadRequest, context: Context) -> dict[str, object]:
     source, made, row = located.source, located.tree, located.row
     before, after = min(request.before, MAX_NEIGHBOURS), min(request.after, MAX_NEIGHBOURS)
     along = made.along_branch if request.order == "branch" else made.in_file
     around = along(row.position, before, after, located.cutoff)
     listed = nodes.rows(corpus.view, source, [one.position for one in (*around.before, *around.after)])
-    texts = nodes.previews(source, listed)
+    texts = nodes.previews(source, listed, context)
 
     def described(some: Sequence[Node]) -> list[dict[str, object]]:
         positions = [one.position for one in some]

@@ -31,7 +31,7 @@ from pepys.model.context import Context
 from pepys.model.entry import Event
 from pepys.model.events import SearchRequest
 from pepys.normalise.touched import touched
-from pepys.recall import evidence
+from pepys.recall import evidence, shown
 
 MAX_EVENTS = 20
 MAX_READ = 2_000
@@ -117,7 +117,7 @@ class _Search:
         result: dict[str, object] = {"hits": hits, "more": len(found) > MAX_EVENTS}
         if not hits:
             result |= self._explained(wanted)
-        return {**result, "coverage": self._coverage.as_json()}
+        return {**result, **shown.redacted(hits), "coverage": self._coverage.as_json()}
 
     # Matching
 
@@ -212,11 +212,9 @@ class _Search:
             for fragment in fragments(event, output=self._output)
             if _wanted_fragment(fragment, request) and self._query.holds(fragment.texts)
         ]
-        shown = found if self._own else [one for one in found if not self._is_own(source, row, one)]
-        self.own_matches += bool(found) and not shown
-        if not shown:
-            return None
-        return Match(source, row, max(shown, key=self._strength), len(shown))
+        kept = found if self._own else [one for one in found if not self._is_own(source, row, one)]
+        self.own_matches += bool(found) and not kept
+        return Match(source, row, max(kept, key=self._strength), len(kept)) if kept else None
 
     def _touches(self, source: Source, event: Event, request: SearchRequest) -> bool:
         return any(
@@ -250,7 +248,7 @@ class _Search:
     def _hit(self, match: Match) -> dict[str, object]:
         source, row, strongest, count = match
         state = self._state(source, row)
-        window, spans = snippet(strongest, self._query)
+        window, spans, masks = snippet(strongest, self._query, self._context)
         session = self._labels.session(source)
         hit: dict[str, object] = {
             "sessionId": source.session,
@@ -269,7 +267,11 @@ class _Search:
             "follow": follow("events.read", session, row.id, fragmentId=strongest.id),
         }
         if source.name:
-            hit["sessionName"] = source.name
+            name = shown.text(source.name, self._context)
+            hit["sessionName"] = name.text
+            masks += len(name.spans)
+        if masks:
+            hit["redacted"] = masks
         if strongest.tool:
             hit["toolName"] = strongest.tool
         if strongest.is_error:

@@ -19,6 +19,8 @@ from pepys.model.events import TraceRequest
 MAX_CHILDREN = MAX_SIBLINGS = 50
 MAX_RELATED = 20
 
+_NOTHING = ("", 0)
+
 
 def trace(history: History, context: Context, request: TraceRequest) -> dict[str, object]:
     """Answer a trace.
@@ -31,15 +33,15 @@ def trace(history: History, context: Context, request: TraceRequest) -> dict[str
         InvalidEventArgument: The caller's own session cannot be told or cut off.
     """
     return history.answer(
-        lambda view: _Trace(Corpus(view, context), request).answer(view), files(context, request.session_id)
+        lambda view: _Trace(Corpus(view, context), context, request).answer(view), files(context, request.session_id)
     )
 
 
 class _Trace:
     """One request over one view."""
 
-    def __init__(self, corpus: Corpus, request: TraceRequest) -> None:
-        self._corpus = corpus
+    def __init__(self, corpus: Corpus, context: Context, request: TraceRequest) -> None:
+        self._corpus, self._context = corpus, context
         self._here = corpus.find(request.session_id, request.entry_id)
 
     def answer(self, view: View) -> dict[str, object]:
@@ -52,9 +54,9 @@ class _Trace:
         parent = parent if parent is not None and self._visible([parent]) else None
         shown = [*children[:MAX_CHILDREN], *siblings[:MAX_SIBLINGS], *([] if parent is None else [parent])]
         self._rows = nodes.rows(view, source, [row.position, *(node.position for node in shown)])
-        self._texts = nodes.previews(source, self._rows)
+        self._texts = nodes.previews(source, self._rows, self._context)
         related = self._related(Here(source, made, row, found, here.cutoff))
-        result: dict[str, object] = {"target": nodes.node(source, made, row, self._texts.get(row.position, ""))}
+        result: dict[str, object] = {"target": nodes.node(source, made, row, self._texts.get(row.position, _NOTHING))}
         if parent is not None:
             result["parent"] = self._edge("parent", parent, recorded=True)
         elif row.parent and made.parent(row.position) is None:
@@ -78,7 +80,9 @@ class _Trace:
     def _edge(self, type_: str, to: Node, *, recorded: bool) -> dict[str, object]:
         here = self._here
         row = self._rows.get(to.position)
-        described = {} if row is None else nodes.node(here.source, here.tree, row, self._texts.get(to.position, ""))
+        described = (
+            {} if row is None else nodes.node(here.source, here.tree, row, self._texts.get(to.position, _NOTHING))
+        )
         edge: dict[str, object] = {
             "type": type_,
             "from": {"sessionId": here.source.session, "entryId": here.row.id},
@@ -87,7 +91,9 @@ class _Trace:
         }
         if not recorded:
             edge["derived"] = True
-        edge |= {name: described[name] for name in ("entryType", "timestamp", "preview") if name in described}
+        edge |= {
+            name: described[name] for name in ("entryType", "timestamp", "preview", "redacted") if name in described
+        }
         edge["targetBranchState"] = here.tree.state(to.position).branch
         edge["leadsToMaterializedLeaf"] = here.tree.selects(to.position)
         return edge
