@@ -99,7 +99,8 @@ class Memory:
     )
     inject: bool = field(default=True, metadata=about("Whether durable notes are given to the model before each run."))
     max_inject_bytes: int = field(
-        default=8192, metadata=about("Most of the notes that is given so (bytes of UTF-8).", minimum=512, maximum=32_768)
+        default=8192,
+        metadata=about("Most of the notes that is given so (bytes of UTF-8).", minimum=512, maximum=32_768),
     )
 
 

@@ -133,7 +133,8 @@ class Workspace:
             PepysError: See `pepys.errors`.
         """
         if isinstance(ref, str):
-            return actions.call(Parts(self.context, self.history, views=self._views, runtime=self.runtime), ref, args or {})
+            parts = Parts(self.context, self.history, views=self._views, runtime=self.runtime)
+            return actions.call(parts, ref, args or {})
         return self.call(str(ref["ref"]), ref.get("args"))
 
     def runtime(self) -> Runtime:
