@@ -95,6 +95,7 @@ JOURNAL: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("journal.fan_out.read_only", "No store and no collection of another project is written."),
         ("journal.fan_out.projects", "A scanned directory is a project when it holds .memsearch/memory or memory."),
         ("journal.fan_out.command", "A store command names every discovered project, asked in its directory."),
+        ("journal.collection.recorded", "The recorded name is read from where memsearch writes it, for both shapes."),
         ("journal.fan_out.recorded", "Else its own state file names it, else its path does."),
         ("journal.fan_out.drift", "A bad state file of one project fails nothing; its path names it then."),
         ("journal.fan_out.foreign_override", "MEMSEARCH_DIR of the session names no other project."),
@@ -123,6 +124,10 @@ JOURNAL: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("journal.forget.echo", "The answer shows the removed markdown."),
         ("journal.forget.index", "The index is purged, and the answer says when a reader blocks that."),
         ("journal.forget.no_copy", "No copy survives anywhere: no recovery record, no log, no hash."),
+        (
+            "journal.forget.deletion_proof",
+            "What is forgotten is found by no word, no hash and no neighbour, by no process, and lies in no file.",
+        ),
         ("journal.forget.snapshot", "A redaction refreshes every snapshot, in whichever process it happens."),
         ("journal.forget.whole", "An entry is whole: no line of its text is taken for a heading or an anchor."),
     ),
@@ -139,7 +144,11 @@ JOURNAL: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ),
         ("journal.compact.forget", "A chunk_hash from inside the block forgets the whole block."),
         ("journal.compact.regenerates", "A later compaction makes a fresh summary."),
-        ("journal.compact.block", "A compaction's block ends at the next heading of its level or the next entry."),
+        (
+            "journal.compact.block",
+            "The summary is a block `## Memory Compact`, which ends at the next entry, session or compaction.",
+            "headings of the summary itself do not end it, so that forgetting takes all of it",
+        ),
     ),
     "Journal: indexing": (
         (

@@ -110,7 +110,7 @@ def test_a_fence_that_is_never_closed_swallows_no_other_entry() -> None:
 
 @pytest.mark.requirement("journal.compact.block")
 def test_a_compaction_ends_where_the_next_entry_begins() -> None:
-    text = "## Memory Compact 09:30\n\n### Topics\n- x\n#### more\n\n### 10:05\n- two\n"
+    text = "## Memory Compact 09:30\n\n## Topics\n- x\n# Top\n#### more\n\n### 10:05\n- two\n"
 
     found = list(entries.blocks(text))
 

@@ -190,7 +190,7 @@ def found_on_disk(home: Path, words: list[bytes]) -> dict[bytes, list[str]]:
     return {word: [str(path) for path, data in files.items() if word in data] for word in words}
 
 
-@pytest.mark.requirement("journal.forget.no_copy")
+@pytest.mark.requirement("journal.forget.no_copy", "journal.forget.deletion_proof")
 def test_no_copy_of_what_is_forgotten_stays_anywhere(project: Project) -> None:
     text = entry("10:05", "the password is hunter2zebra", session="sess9", turn="turn9")
     project.write_day(entry("10:00", "one") + text)

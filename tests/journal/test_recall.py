@@ -236,10 +236,12 @@ def test_a_path_inside_a_project_is_no_project(mesh: Mesh) -> None:
         mesh.project.call("journal.expand", {"chunk_hash": "x", "project": str(one / "src")}, env=mesh.env)
 
 
-@pytest.mark.requirement("journal.fan_out.recorded")
+@pytest.mark.requirement("journal.fan_out.recorded", "journal.collection.recorded")
 def test_a_projects_recorded_collection_names_it(mesh: Mesh) -> None:
     mesh.add("one", "cache one", state='{"schema_version": 1, "status": "ok", "collection": "ms_same"}')
-    two = mesh.add("two", "cache two", state='{"schema_version": 1, "status": "ok", "collection": "ms_same"}')
+    two = mesh.add(
+        "two", "cache two", below="memory", state='{"schema_version": 1, "status": "ok", "collection": "ms_same"}'
+    )
 
     answer = mesh.search("cache")
 

@@ -14,7 +14,7 @@ Pepys writes has no line that could be taken for a heading or an anchor: an entr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote
@@ -28,6 +28,7 @@ _STAMPED = re.compile(r"### (\d\d:\d\d)[ \t]*")
 _SESSION = re.compile(r"## Session\b.*")
 _COMPACT = re.compile(r"## Memory Compact(?:[ \t]+\d\d:\d\d)?[ \t]*")
 _TITLE = re.compile(r"# .*")
+_DAY = re.compile(r"# \d{4}-\d\d-\d\d[ \t]*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
@@ -82,7 +83,7 @@ def blocks(text: str) -> Iterator[Block]:
         if stamped is None and compact is None:
             at += 1
             continue
-        end = _end(lines, at + 1, depth=3 if stamped else 2)
+        end = _end(lines, at + 1, _ends_an_entry if stamped else _ends_a_compaction)
         body = "\n".join(lines[at:end]).rstrip()
         yield Block("entry", stamped[1], at, end, body) if stamped else Block("compact", "", at, end, body)
         at = end
@@ -99,19 +100,24 @@ def level(line: str) -> int:
     return len(found[0]) - 1 if found else 0
 
 
-def _end(lines: Sequence[str], at: int, depth: int) -> int:
-    """Where a block ends whose text begins at *at*: before a heading of at most *depth*, or a stamped one."""
+def _end(lines: Sequence[str], at: int, ends: Callable[[str], bool]) -> int:
+    """Where a block ends whose text begins at *at*."""
     while at < len(lines):
         line = lines[at]
-        if _ends(line, depth):
+        if ends(line):
             return at
         fence = _FENCE.fullmatch(line)
         at = (_closed(lines, at, fence[1]) if fence else None) or at + 1
     return at
 
 
-def _ends(line: str, depth: int) -> bool:
-    return 0 < level(line) <= depth or bool(_STAMPED.fullmatch(line))
+def _ends_an_entry(line: str) -> bool:
+    return 0 < level(line) <= 3
+
+
+def _ends_a_compaction(line: str) -> bool:
+    # A summary has headings of its own, at whatever level the model liked: only what daily files know ends it.
+    return any(known.fullmatch(line) for known in (_STAMPED, _SESSION, _COMPACT, _DAY))
 
 
 def _closed(lines: Sequence[str], at: int, fence: str) -> int | None:
