@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pepys.events.states import Fork, Node, State, Tree, context_role
@@ -374,6 +374,9 @@ def orderly(draw: st.DrawFn) -> list[Node]:
     return nodes
 
 
+@example(
+    [Node(at, id_, up, "message") for at, (id_, up) in enumerate([("a", None), ("b", "a"), ("a", "b"), ("c", "b")])]
+)
 @given(files() | orderly())
 def test_a_grown_tree_is_as_one_that_is_read_at_once(nodes: list[Node]) -> None:
     grown = Tree()

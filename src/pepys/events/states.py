@@ -97,11 +97,12 @@ class Tree:
         rewired = node.id in self._last or node.id in self._children or node.id == node.parent
         self.nodes.append(node)
         self._link(node)
-        if rewired:  # ids that are used twice, parents that follow their children
+        parent = self._parent(node.position)
+        top = node.position if parent is None or rewired else self._tops[parent]
+        if rewired or top is None:  # ids that are used twice, parents that follow their children, cycles
             self._settle()
             return
-        parent = self._parent(node.position)
-        self._tops.append(node.position if parent is None else self._tops[parent])
+        self._tops.append(top)
         self._select(node.position)
 
     # The selected path
