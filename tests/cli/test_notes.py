@@ -88,6 +88,31 @@ def test_each_change_says_what_it_did(pepys: Pepys, project: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [
+        ("add", "c"),
+        ("update", "a", "c"),
+        ("forget", "a"),
+        ("move", "a"),
+        ("merge", "a", "b", "c"),
+        ("clear", "--yes"),
+        ("list",),
+    ],
+)
+def test_json_is_the_action_s_own_result_and_nothing_else(
+    pepys: Pepys, project: Path, arguments: tuple[str, ...]
+) -> None:
+    for note in ("a", "b"):
+        pepys("notes", "add", note)
+
+    told = pepys("notes", *arguments, "--json")
+
+    assert (told.status, told.stderr) == (0, "")
+    assert told.json["project"] == pepys("notes", "list", "--json").json["project"]
+    assert told.json["changed"] is (arguments != ("list",))
+
+
+@pytest.mark.parametrize(
     ("arguments", "status", "code"),
     [
         (("forget", "nothing"), 4, "note_not_found"),
