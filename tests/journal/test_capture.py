@@ -177,7 +177,8 @@ def test_the_user_names_another_model(project: Project, wanted: str, name: str) 
 
 
 def test_ties_of_price_go_by_id_and_a_provider_without_models_to_the_session() -> None:
-    offered = [OfferedModel("p", "b", 1, 1), OfferedModel("p", "a", 2, 0), OfferedModel("q", "c", 0, 0)]
+    prices = {"b": (1, 1), "a": (0, 2), "c": (9, 0), "d": (0, 3)}
+    offered = [OfferedModel("p", id_, *price) for id_, price in prices.items()] + [OfferedModel("q", "e", 0, 0)]
 
     assert models.chosen(offered, "", "p", "p/b") == "p/a"
     assert models.chosen(offered, "", "r", "r/x") == "r/x"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -230,25 +231,37 @@ def place(project: Project) -> Any:
 
 
 @pytest.mark.requirement("journal.index.debounce")
-def test_a_burst_of_writes_costs_one_run_and_an_endless_one_starves_nothing(project: Project) -> None:
-    runs: list[int] = []
-    indexers, at = Indexers(delay_s=0.05), place(project)
-    done = threading.Event()
+def test_a_burst_of_writes_costs_one_run_and_an_endless_one_starves_nothing(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timers: list[Timer] = []
 
-    def run() -> None:
-        runs.append(1)
-        done.set()
+    class Timer:
+        """One that never runs out by itself."""
+
+        daemon = False
+
+        def __init__(self, seconds: float, function: Callable[..., None], args: list[object]) -> None:
+            self.seconds, self.function, self.args, self.cancelled = seconds, function, args, False
+            timers.append(self)
+
+        def start(self) -> None:
+            pass
+
+        def cancel(self) -> None:
+            self.cancelled = True
+
+    monkeypatch.setattr("pepys.journal.indexer.threading.Timer", Timer)
+    runs: list[int] = []
+    indexers, at = Indexers(), place(project)
 
     for _ in range(50):
-        indexers.note(at, run)
-    assert done.wait(10)
-    assert indexers.settle(at, 10)
-    assert len(runs) == 1
+        indexers.note(at, lambda: runs.append(1))
 
-    done.clear()
-    while not done.is_set():  # a writer that never pauses
-        indexers.note(at, run)
+    assert [(timer.seconds, timer.cancelled) for timer in timers] == [(INDEX_DEBOUNCE_MS / 1000, False)]
     assert INDEX_DEBOUNCE_MS == 5000
+    assert indexers.settle(at, 10)
+    assert runs == [1]
 
 
 @pytest.mark.requirement("journal.index.debounce")
