@@ -19,7 +19,8 @@ sys.path[:0] = {paths!r}
 import pepys
 answers = []
 for turn in range(4):
-    with pepys.open(host="pi", agent_dir={agent!r}, cwd={cwd!r}, index_dir={index!r}, env={{"HOME": {home!r}}}) as workspace:
+    where = dict(agent_dir={agent!r}, cwd={cwd!r}, index_dir={index!r}, env={{"HOME": {home!r}}})
+    with pepys.open(host="pi", **where) as workspace:
         page = workspace.events.search(query="needle")
         trace = workspace.events.trace(sessionId="s3", entryId="s3-a")
     answers.append([
