@@ -289,3 +289,13 @@ def test_nothing_is_written_beside_the_sessions(shop: Shop) -> None:
     shop.trace("one", "a")
 
     assert (path.read_bytes(), sorted(os.listdir(path.parent))) == before
+
+
+@pytest.mark.requirement("events.current.cutoff")
+def test_what_is_cut_off_is_not_counted_either(shop: Shop) -> None:
+    invoking(shop)
+    cut = {"current_session_id": "own", "tool_call_id": "c2"}
+
+    why = shop.search("needle found", context=cut, sessionId="own")["why"]
+
+    assert [(one["term"], one["events"]) for one in why["terms"]] == [("needle", 1), ("found", 0)]

@@ -285,10 +285,7 @@ class _Search:
     def _explained(self, wanted: tuple[Wanted, ...]) -> Mapping[str, object]:
         """Why nothing was found, in data, and a call that would find more."""
         bare = explanation.unfiltered(self._request)
-        counts = [
-            (part, self._view.total(Sought((one,)), Filters(), self._standings))
-            for part, one in zip(self._query.parts, wanted, strict=True)
-        ]
+        counts = [(part, self._count(one, bare)) for part, one in zip(self._query.parts, wanted, strict=True)]
         own_matches = self.own_matches
         passing: dict[str, int] = {}
         others = 0
@@ -299,6 +296,12 @@ class _Search:
             for name, only in explanation.filters(self._request):
                 passing[name] = sum(self._keeps(match, only) for match in loose)
         return explanation.explained(self._request, counts, others, passing, own_matches)
+
+    def _count(self, wanted: Wanted, bare: SearchRequest) -> int:
+        """How many events may hold one part of the query; of the caller's own session, without what is cut off."""
+        if self._selection.cutoffs:
+            return sum(1 for _ in self._judged(self._places((wanted,), bare), bare))
+        return self._view.total(Sought((wanted,)), Filters(), self._standings)
 
     def _keeps(self, match: Match, only: SearchRequest) -> bool:
         """Whether a match passes the one filter of *only*."""

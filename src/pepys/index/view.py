@@ -333,7 +333,7 @@ class View:
         chars: Counter[Field] = Counter()
         for source in self._committed.values():
             chars.update(source.lengths)
-        mean: dict[str, float] = {field: chars[field] / documents / _CHARS_A_TOKEN for field in FIELDS}
+        mean: dict[str, float] = {field: chars[field] / documents / _CHARS_A_TOKEN for field in (*FIELDS, "aside")}
         return self._engine.statistics(terms, mean)
 
     def _ordered(self, matches: list[_Match]) -> list[tuple[float, Place]]:

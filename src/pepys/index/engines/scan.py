@@ -164,7 +164,7 @@ def _bm25(statistics: Statistics, field: str, term: str, count: int, length: int
     size, frequency = statistics.documents, statistics.frequency.get((field, term), 0)
     frequency = min(max(frequency, 1), max(size, 1))
     rarity = math.log(1 + (size - frequency + 0.5) / (frequency + 0.5))
-    mean = statistics.mean_tokens.get(field, 0.0) or 1.0
+    mean = statistics.mean_tokens.get(field, 0.0) or max(length, 1)  # unknown: then length counts for nothing
     return rarity * count * (K1 + 1) / (count + K1 * (1 - B + B * length / mean))
 
 
