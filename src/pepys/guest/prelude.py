@@ -12,6 +12,8 @@ _actions: dict[str, dict[str, Any]]
 _CALLABLE = {"function", "method", "builtin_function_or_method", "partial", "type"}
 _AWAITABLE = {"coroutine", "Task", "Future"}
 
+_walks: list[list[bool]] = []  # of each call of memory.walk, empty until it is awaited
+
 
 def _walking(expand: Any) -> Any:
     """`memory.walk` over *expand*."""
@@ -52,7 +54,13 @@ def _walking(expand: Any) -> Any:
         text, whole_span = before["text"] + chunk["text"], {**span, "start": had["start"]}
         return {**chunk, **before, "text": text, "textRange": whole_span}
 
-    async def walk(selection: Any = None, visitor: Any = None, **more: Any) -> dict[str, Any]:
+    def walk(selection: Any = None, visitor: Any = None, **more: Any) -> Any:
+        """What to await for `walked`; whether that was done is kept."""
+        begun: list[bool] = []
+        _walks.append(begun)
+        return walked(begun, selection, visitor, more)
+
+    async def walked(begun: list[bool], selection: Any, visitor: Any, more: dict[str, Any]) -> dict[str, Any]:
         """Call *visitor* with every selected entry, complete, and its ordinal, until it returns exactly False.
 
         Args:
@@ -62,6 +70,7 @@ def _walking(expand: Any) -> Any:
         Returns:
             `visited`, `stopped`, and `error` if the provider gave one.
         """
+        begun.append(True)
         if selection is not None and not isinstance(selection, dict):
             refused("the selection must be a dict")
         args: dict[str, Any] = {**(selection or {}), **more}
@@ -140,3 +149,4 @@ def _module(name: str, functions: dict[str, Any]) -> Any:
 if "expand" in _actions.get("memory", {}):
     _actions["memory"]["walk"] = _walking(_actions["memory"]["expand"])
 _modules = {name: _module(name, functions) for name, functions in _actions.items()}
+_walked = _module("walked", {"all": lambda: all(_walks)})

@@ -116,6 +116,7 @@ class _Run:
         self._call, self._limits, self._name = call, limits, name
         self._deadline = time.monotonic() + limits.timeout_ms / 1000 + GRACE_S
         self._awaited: dict[int, bridge.Answer] = {}  # by the sandbox's id of a call
+        self._refs: set[str] = set()  # of the actions that there are
         self.printed = _Printed(limits.output_chars)
         self.calls = 0
 
@@ -135,8 +136,13 @@ class _Run:
             worker = session.worker_pid
             try:
                 functions = {module: _functions(module, names) for module, names in modules.items()}
-                made = self._fed(session, _PRELUDE.read_text("utf-8") + "\n_modules\n", {"_actions": functions}, {})
-                return self._json(self._fed(session, program, made, made))
+                self._refs = {f"{module}.{name}" for module, names in modules.items() for name in names}
+                prelude = _PRELUDE.read_text("utf-8") + "\n_modules, _walked\n"
+                made, walked = self._fed(session, prelude, {"_actions": functions}, {})
+                value = self._json(self._fed(session, program, made, made))
+                if not self._fed(session, "_walked.all()", {"_walked": walked}, {}):
+                    raise ProgramFailed("memory.walk was called without await, and visited nothing.", hint=_AWAIT)
+                return value
             except MontyError as error:
                 raise self._failure(error) from error
             finally:
@@ -172,10 +178,14 @@ class _Run:
             if snapshot.function_name == "import" and snapshot.args[0] in modules:
                 return self._turn(snapshot.resume, {"return_value": modules[snapshot.args[0]]})
             return self._turn(snapshot.resume_not_handled)
+        ref, args, keywords = snapshot.function_name, snapshot.args, snapshot.kwargs
+        if ref not in self._refs:
+            # The sandbox asks the host for every function that it does not know.
+            unknown = {"exc_type": "NameError", "message": f"name '{ref}' is not defined"}
+            return self._turn(snapshot.resume, unknown)
         self.calls += 1
         if self.calls > self._limits.max_calls:
             raise _stopped("guest.maxCalls", f"The program made more than {self._limits.max_calls} calls.")
-        ref, args, keywords = snapshot.function_name, snapshot.args, snapshot.kwargs
         answer = bridge.answer(self._call, ref, args, keywords, self._limits.result_chars)
         if snapshot.allow_eager_await:
             # The program wrote `await memory.recall(...)`, which is as good as the call alone.
@@ -244,9 +254,11 @@ def _stopped(limit: str, message: str, hint: str = "") -> ProgramStopped:
     return ProgramStopped(message, hint=hint, details={"limit": limit})
 
 
+_AWAIT = "memory.walk must be awaited: `await memory.walk(...)`."
+
 _HINTS = {
     # part of a message: the next step
-    "'coroutine' object": "memory.walk must be awaited: `await memory.walk(...)`.",
+    "'coroutine' object": _AWAIT,
     "'dict' object can't be awaited": "Among several tasks, as in asyncio.gather, calls are written without await.",
     "exceptions can only be called with": 'Exceptions take one text: `raise ValueError("...")`.',
     "No module named": "There are json, re, math, datetime, collections, itertools, functools and a few more.",
