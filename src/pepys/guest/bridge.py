@@ -55,7 +55,9 @@ def answer(call: Call, ref: str, args: tuple[Any, ...], keywords: Mapping[str, A
     if len(args) > 1 or not all(isinstance(arg, dict) for arg in args):
         return _raised("TypeError", f"{ref} takes one dict, or keywords")
     try:
-        given = as_json({**(args[0] if args else {}), **keywords})
+        given = {**(args[0] if args else {}), **keywords}
+        # Of each alone: texts such as "{...}" are worth asking for.
+        given = {name: as_json(item, str(name), 1) for name, item in given.items()}
     except ValueError as error:
         return _raised("TypeError", f"{ref}: the arguments are no JSON: {error}")
     try:
@@ -98,32 +100,67 @@ def _replaced(value: Any) -> Any:
     return [_replaced(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def as_json(value: Any, where: str = "", depth: int = 0) -> Any:
+def as_json(value: Any, where: str = "", depth: int = 0, within: frozenset[str] = frozenset()) -> Any:
     """*value* as JSON has it: tuples become lists, whole numbers that are keys become text.
 
+    Args:
+        where: Its place, for messages.
+        within: What the sandbox would give for a container around it that it holds itself.
+
     Raises:
-        ValueError: Some part of it is no JSON, or it is nested too deep; names the place.
+        ValueError: Some part of it is no JSON, is too large, holds itself, or is nested too deep; names the place.
     """
     if depth > MAX_DEPTH:
         raise ValueError(f"it is nested deeper than {MAX_DEPTH}")
-    if value is None or isinstance(value, (bool, int)):
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if abs(value) > LARGEST:
+            raise ValueError(f"{where or 'it'} is a number of more than {MAX_DIGITS} digits")
         return value
     if isinstance(value, str):
-        if value.startswith("<coroutine object ") and value.endswith(">"):
-            raise ValueError(f"{where or 'it'} is a coroutine: await it, as in `await memory.walk(...)`")
+        if foreign := _FOREIGN.fullmatch(value):
+            raise ValueError(f"{where or 'it'} is {_FOREIGN_WORDS[foreign[1] or foreign[2]]}")
+        if value in within:
+            raise ValueError(f'{where} holds itself, or is the text "{value}", which the sandbox gives for that')
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value
     if type(value) in (list, tuple):
-        return [as_json(item, f"{where}[{at}]", depth + 1) for at, item in enumerate(value)]
+        inner = within | {_ITSELF[type(value)]}
+        return [as_json(item, f"{where}[{at}]", depth + 1, inner) for at, item in enumerate(value)]
     if type(value) is dict:
-        named = {}
-        for key, item in value.items():
-            if not isinstance(key, (str, int)) or isinstance(key, bool):
-                raise ValueError(f"{where or 'it'} has a key of type {type(key).__name__}")
-            named[str(key)] = as_json(item, f"{where}.{key}" if where else str(key), depth + 1)
-        return named
+        return _object(value, where, depth, within | {_ITSELF[dict]})
     raise ValueError(f"{where or 'it'} is {_in_words(value)}")
+
+
+MAX_DIGITS = 4300
+"""Of a whole number: what Python, and therefore the sandbox, writes and reads as text."""
+
+LARGEST = 10**MAX_DIGITS - 1
+
+_ITSELF: Mapping[type, str] = {list: "[...]", tuple: "(...)", dict: "{...}"}
+"""What the sandbox gives, as text, for a container in itself. It cannot be told from a text of the program's own."""
+
+_FOREIGN = re.compile(r"<(?:(coroutine object) [^\n>]*|(function) '[^\n]*' at 0x[0-9a-f]+)>")
+_FOREIGN_WORDS = {
+    "coroutine object": "a coroutine: await it, as in `await memory.walk(...)`",
+    "function": "a function",
+}
+"""What the sandbox gives as text, and what it is."""
+
+
+def _object(value: Mapping[Any, Any], where: str, depth: int, within: frozenset[str]) -> dict[str, Any]:
+    named: dict[str, Any] = {}
+    for key, item in value.items():
+        if not isinstance(key, (str, int)) or isinstance(key, bool):
+            raise ValueError(f"{where or 'it'} has a key of type {type(key).__name__}")
+        if isinstance(key, int):
+            as_json(key, f"a key of {where}" if where else "a key")
+        if (name := str(key)) in named:
+            raise ValueError(f"{where or 'it'} has the key {name} twice, as a number and as text")
+        named[name] = as_json(item, f"{where}.{name}" if where else name, depth + 1, within)
+    return named
 
 
 def _in_words(value: object) -> str:
