@@ -310,3 +310,17 @@ def test_a_failed_run_is_told_by_the_status_until_one_succeeds(
     project.call("journal.shutdown")
 
     assert "last index run" not in project.call("journal.status")["text"]
+
+
+@pytest.mark.requirement("journal.forget.snapshot")
+def test_where_no_mark_can_be_left_a_redaction_is_still_a_checkpoint_in_its_own_process(project: Project) -> None:
+    path = project.talk()
+    project.write_day(entry("10:00", "keep") + entry("10:05", "password is hunter2"))
+    blocked = project.home / "blocked"
+    blocked.write_text("no directory")
+    project.call("journal.start", session_file=path, index_dir=blocked)
+
+    project.call("journal.forget", {"date": "2026-08-13", "time": "10:05"}, index_dir=blocked)
+
+    text = project.call("journal.snapshot", session_file=path, index_dir=blocked)["snapshot"]
+    assert "hunter2" not in text

@@ -117,3 +117,13 @@ def test_it_says_what_is_missing_and_how_to_get_it(project: Project, monkeypatch
     assert answer["backend"]["available"] is False
     assert "backend: unavailable (engine pepys cannot be loaded)" in answer["text"]
     assert "Reinstall Pepys" in answer["text"]
+
+
+@pytest.mark.requirement("journal.status.config")
+def test_it_names_the_model_of_an_endpoint_and_never_its_key(project: Project) -> None:
+    keys = project.config(modelApi="openai", model="small", modelUrl="http://127.0.0.1:9/v1")
+
+    text = project.call("journal.status", env={**project.env, "OPENAI_API_KEY": "sk-secret"}, **keys)["text"]
+
+    assert "capture: on (model: small at http://127.0.0.1:9/v1/chat/completions)" in text
+    assert "sk-secret" not in text

@@ -14,7 +14,7 @@ from datetime import date
 from pathlib import Path
 
 from pepys.errors import AmbiguousMemory, InvalidArgument, MemoryChanged, MemoryNotFound
-from pepys.journal import entries, live, scope, snapshot, store
+from pepys.journal import entries, live, scope, store
 from pepys.journal.base import BackendMissing, Chunk, NeverIndexed, Place
 from pepys.journal.entries import Block
 from pepys.journal.recall import budget_s, unavailable
@@ -48,8 +48,7 @@ def forget(context: Context, runtime: Runtime, request: ForgetRequest) -> dict[s
     purged = _purged(runtime, place)
     _mark(place)
     for session in live.of_store(place.store):
-        if session.snapshot is not None:
-            session.snapshot = snapshot.build(place.store, session.snapshot.day, scope.redactions(place))
+        session.snapshot = None  # a checkpoint: made anew before the next prompt
     what = "Memory entry" if block.kind == "entry" else "Memory compact block"
     with_file = " (the file had no other entries and was deleted)" if gone else ""
     later = "" if purged else "\n\npurge_pending: a reader keeps the index open; the next call removes its last traces."

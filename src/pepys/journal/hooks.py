@@ -11,6 +11,7 @@ from pepys.errors import PepysError
 from pepys.journal import capture, exchange, live, models, scope, sessions, snapshot
 from pepys.journal.capture import Capture, Captured
 from pepys.journal.constants import SHUTDOWN_CAP_MS
+from pepys.journal.endpoint import Endpoint
 from pepys.journal.live import LiveSession
 from pepys.journal.runtime import Runtime
 from pepys.journal.scope import Scope
@@ -126,6 +127,8 @@ def _built(context: Context, found: Scope, *, again: bool = True) -> str:
 
 
 def _model(context: Context, request: SettledRequest) -> str | None:
+    if isinstance(context.complete, Endpoint):
+        return None  # it has its own, and cannot call what the host offers
     return models.chosen(request.models, context.config.journal.capture_model, request.provider, request.model)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from pepys.journal import memsearch, scope, state
 from pepys.journal.base import BackendMissing, NeverIndexed, Place, Status
+from pepys.journal.endpoint import Endpoint
 from pepys.journal.runtime import Runtime
 from pepys.journal.scope import Scope
 from pepys.model.context import Context
@@ -70,6 +71,8 @@ def _settings(context: Context, found: Scope) -> Iterator[str]:
     journal = context.config.journal
     if context.complete is None:
         model = "no model here; captures are extracts"
+    elif isinstance(context.complete, Endpoint):
+        model = f"{context.complete.model} at {context.complete.url}"
     elif journal.capture_model:
         model = journal.capture_model
     else:
