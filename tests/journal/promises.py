@@ -63,6 +63,7 @@ JOURNAL: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("journal.capture.time_of_settling", "Day and heading are those of the time of settling."),
         ("journal.capture.extract", "Without any model the entry is an extract, marked as one.", "works on a plane"),
         ("journal.capture.off", "Capture can be switched off."),
+        ("journal.capture.endpoint", "Outside of a host, an endpoint that the user configured distils."),
         ("journal.capture.cli", "The command line captures an exchange into the store of its session."),
         ("journal.backfill.store", "Backfill takes the sessions whose directory resolves to this store, no others."),
         ("journal.backfill.days", "Past exchanges go into the files of their own days."),
