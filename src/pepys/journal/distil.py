@@ -10,7 +10,6 @@ from typing import NamedTuple
 from pepys.journal import calls
 from pepys.journal.constants import DISTILLATION_TIMEOUT_MS
 from pepys.journal.exchange import Exchange, printed, said
-from pepys.journal.transcript import call_line
 from pepys.model.journal import Completion
 from pepys.normalise.touched import touched
 
@@ -136,17 +135,16 @@ def _changed(exchange: Exchange, cwd: str | None) -> Iterator[str]:
 
 def _failed(exchange: Exchange) -> Iterator[Ran]:
     commands = {
-        block.call: block
+        block.call: command
         for entry in exchange.messages
         for block in entry.blocks
-        if block.kind == "call" and block.call is not None
+        if block.kind == "call"
+        and isinstance(block.arguments, dict)
+        and isinstance(command := block.arguments.get("command"), str)
     }
     for entry in exchange.messages:
-        if entry.role == "toolResult" and entry.is_error and entry.call in commands:
-            call = commands[entry.call]
-            given = call.arguments if isinstance(call.arguments, dict) else {}
-            command = given.get("command")
-            yield Ran(command if isinstance(command, str) else call_line(call), entry.exit_code)
+        if entry.role == "toolResult" and entry.is_error and entry.call is not None and entry.call in commands:
+            yield Ran(commands[entry.call], entry.exit_code)
         elif entry.exit_code and entry.role in ("bashExecution", "pythonExecution"):
             yield Ran(next((block.text for block in entry.blocks if block.kind == "command"), ""), entry.exit_code)
 
