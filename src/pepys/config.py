@@ -164,6 +164,21 @@ class Journal:
             personal=True,
         ),
     )
+    embedder: Literal["static", "minilm", "e5", "openai"] = field(
+        default="static",
+        metadata=about(
+            "What makes vectors of the journal. `minilm` and `e5` are installed apart; `openai` sends text to "
+            "`journal.embeddingUrl`.",
+            personal=True,
+        ),
+    )
+    embedding_url: str = field(
+        default="", metadata=about("Base address of an OpenAI-compatible endpoint for embeddings.", personal=True)
+    )
+    embedding_model: str = field(default="", metadata=about("The model that it is asked for.", personal=True))
+    embedding_key_variable: str = field(
+        default="OPENAI_API_KEY", metadata=about("Environment variable that holds its key.", personal=True)
+    )
     capture_model: str = field(
         default="",
         metadata=about(

@@ -169,9 +169,13 @@ class Source:
 
     def settled(self) -> bool:
         """Whether the stamp was old enough, when it was taken, to prove that equal means unchanged."""
-        youngest = max(self.stamp.mtime_ns, self.stamp.ctime_ns)
-        whole = self.stamp.mtime_ns % 1_000_000_000 == 0 and self.stamp.ctime_ns % 1_000_000_000 == 0
-        return youngest < self.examined_ns - (COARSE_TICK_NS if whole else CLOCK_TICK_NS)
+        return settled(self.stamp, self.examined_ns)
+
+
+def settled(stamp: Stamp, examined_ns: int) -> bool:
+    """Whether *stamp*, taken at *examined_ns*, was old enough to prove that an equal one means unchanged."""
+    whole = stamp.mtime_ns % 1_000_000_000 == 0 and stamp.ctime_ns % 1_000_000_000 == 0
+    return max(stamp.mtime_ns, stamp.ctime_ns) < examined_ns - (COARSE_TICK_NS if whole else CLOCK_TICK_NS)
 
 
 def stem(path: str) -> str:

@@ -1,0 +1,73 @@
+"""Text in the word pieces of BERT's uncased vocabulary, which MiniLM and the table distilled from it share."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from pepys.text import CJK
+
+UNKNOWN, START, END = 100, 101, 102
+
+_LONGEST = 100  # characters; a longer word is none
+_SYMBOL = re.compile(rf"[{CJK}]|[^\W_{CJK}]+|[^\w\s]|_")
+_WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
+
+
+def words(text: str) -> Iterator[str]:
+    """The words of *text*, as the vocabulary has them: in small letters, without marks."""
+    return (found.group() for found in _WORD.finditer(_normal(text)))
+
+
+def pieces(text: str) -> Iterator[int]:
+    """The numbers of the pieces of all words; a word with characters that the vocabulary lacks has none."""
+    return (piece for word in words(text) for piece in of_word(word))
+
+
+def symbols(text: str) -> Iterator[str]:
+    """Words, and punctuation between them."""
+    return (found.group() for found in _SYMBOL.finditer(_normal(text)))
+
+
+def encoded(text: str, most: int) -> list[int]:
+    """*text* as the model is given it: marks of its start and end, punctuation, at most *most* numbers."""
+    body = [piece for symbol in symbols(text) for piece in of_word(symbol) or (UNKNOWN,)]
+    return [START, *body[: most - 2], END]
+
+
+@lru_cache(1 << 15)
+def of_word(word: str) -> tuple[int, ...]:
+    """The pieces of a word: each the longest that the vocabulary has."""
+    known = vocabulary()
+    if len(word) > _LONGEST:
+        return ()
+    found: list[int] = []
+    start = 0
+    while start < len(word):
+        for end in range(len(word), start, -1):
+            piece = known.get(("##" if start else "") + word[start:end])
+            if piece is not None:
+                break
+        else:
+            return ()
+        found.append(piece)
+        start = end
+    return tuple(found)
+
+
+@lru_cache(1)
+def vocabulary() -> Mapping[str, int]:
+    """Every piece and its number. Words stand in about the order of how common they are."""
+    with open(os.path.join(os.path.dirname(__file__), "static", "tokens.txt"), encoding="utf-8") as lines:
+        return {token: number for number, token in enumerate(lines.read().split("\n")[:-1])}
+
+
+def _normal(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    return "".join(
+        letter for letter in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(letter) != "Mn"
+    )

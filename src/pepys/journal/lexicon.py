@@ -1,0 +1,136 @@
+"""The words of a store's chunks: a tantivy index of its own. No text is stored in it, and no positions are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import tantivy
+
+from pepys.paths import make_private
+
+if TYPE_CHECKING:
+    from tantivy import IndexWriter, Searcher
+
+HEAP_BYTES = 48 << 20
+MANY_SEGMENTS = 24
+
+Field = Literal["own", "context"]
+
+_Q, _O = tantivy.Query, tantivy.Occur
+
+
+class Lexicon:
+    """Documents by place. Many may read it; one, holding the store's lock, writes."""
+
+    def __init__(self, directory: str | None) -> None:
+        """Open the index in *directory*, created where it is missing; None: one in memory.
+
+        Raises:
+            OSError: It cannot be created.
+            ValueError: What is there is no index of ours.
+        """
+        if directory is None:
+            self._index = tantivy.Index(_schema())
+        elif Path(directory, "meta.json").exists():
+            self._index = tantivy.Index.open(directory)
+        else:
+            make_private(Path(directory))
+            self._index = tantivy.Index(_schema(), path=directory)
+        self._index.config_reader("manual")
+        self._schema = self._index.schema
+        self._writer: IndexWriter | None = None
+        self.reload()
+
+    def reload(self) -> None:
+        """See what others have committed."""
+        self._index.reload()
+        self._searcher: Searcher = self._index.searcher()
+
+    def add(self, place: int, file: int, own: Sequence[str], context: Sequence[str]) -> None:
+        """Add a chunk.
+
+        Args:
+            place: What it is found as.
+            file: By which it can be removed, or looked for apart.
+            own: The terms of its text, its heading and its day.
+            context: Those of the end of the chunk before it.
+        """
+        made = tantivy.Document()
+        made.add_text("own", " ".join(own))
+        made.add_text("context", " ".join((*own, *context)))
+        made.add_unsigned("file", file)
+        made.add_unsigned("place", place)
+        self._writing().add_document(made)
+
+    def remove(self, files: Iterable[int]) -> None:
+        """Remove the chunks of *files*. Their terms stay in the directory until it is made anew."""
+        for file in files:
+            # Not by term: that takes the number for a signed one, finds nothing in an unsigned field, and says nothing.
+            self._writing().delete_documents_by_query(_Q.term_query(self._schema, "file", file))
+
+    def commit(self) -> None:
+        """Make visible, and lasting, what was added and removed."""
+        if self._writer is not None:
+            self._writer.commit()
+            self.reload()
+
+    def abandon(self) -> None:
+        """Forget what was added and removed since the last commit."""
+        if self._writer is not None:
+            self._writer.rollback()
+            self._writer = None
+
+    def settle(self) -> None:
+        """Give up the writer; wait for merges where the number of segments calls for it."""
+        if self._writer is not None:
+            if self._searcher.num_segments > MANY_SEGMENTS:
+                self._writer.wait_merging_threads()
+                self.reload()
+            self._writer = None
+
+    @property
+    def documents(self) -> int:
+        """How many chunks it holds."""
+        return int(self._searcher.num_docs)
+
+    def frequency(self, term: str) -> int:
+        """How many chunks hold *term*; removed ones count until they are merged away."""
+        return int(self._searcher.doc_freq("own", term))
+
+    def best(
+        self, field: Field, terms: Iterable[str], limit: int, among: Sequence[int] | None = None
+    ) -> list[tuple[int, float]]:
+        """The places of the *limit* best chunks by BM25 and their scores, best first.
+
+        Args:
+            field: What of them is looked at.
+            terms: Any of them is enough.
+            limit: At most this many.
+            among: Only chunks of these files; None: of all.
+        """
+        found = [_Q.term_query(self._schema, field, term, "freq") for term in terms if self.frequency(term)]
+        if not found or limit < 1:
+            return []
+        query = _Q.boolean_query([(_O.Should, one) for one in found])
+        if among is not None:
+            listed = _Q.const_score_query(_Q.term_set_query(self._schema, "file", list(among)), 0.0)
+            query = _Q.boolean_query([(_O.Must, query), (_O.Must, listed)])
+        hits: Any = self._searcher.search(query, limit).hits
+        places: Any = self._searcher.fast_field_values("place", [address for _, address in hits])
+        return [(int(place), float(score)) for (score, _), place in zip(hits, places, strict=True)]
+
+    def _writing(self) -> IndexWriter:
+        if self._writer is None:
+            self._writer = self._index.writer(HEAP_BYTES, 1)
+        return self._writer
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    for field in ("own", "context"):
+        builder.add_text_field(field, tokenizer_name="whitespace", index_option="freq")
+    builder.add_unsigned_field("file", indexed=True)
+    builder.add_unsigned_field("place", fast=True)
+    return builder.build()

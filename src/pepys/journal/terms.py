@@ -1,0 +1,89 @@
+"""The words under which a chunk is found, and those of a query: lightly stemmed, identifiers also by their parts.
+
+Chinese, Japanese and Korean are written without spaces, or with endings: runs of them are taken as pairs of characters,
+which rank well and find any two characters that stand together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from pepys.text import CJK, bounded, canonical, plain
+
+if TYPE_CHECKING:
+    from tantivy import TextAnalyzer
+
+_RUN = re.compile(r"\w+")
+_SCRIPTS = re.compile(f"([{CJK}]+)")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_STEMMED = re.compile("[a-z]{3,}")
+
+# Words that say nothing of what is looked for. They count in no query that has another word.
+_STOP = frozenset(
+    word
+    for line in (
+        "a about after all also am an and any are as at be been before being but by can could did do does",
+        "doing for from had has have having he her here him his how i if in into is it its just let me my no",
+        "not of on or our out over she should so some than that the their them then there these they this",
+        "those to too up us use used using very was we were what when where which who whom why will with",
+        "would you your s t d ll re ve m",
+    )
+    for word in line.split()
+)
+
+
+def indexed(text: str) -> list[str]:
+    """The terms of *text*, repeated ones included."""
+    return [term for run in _RUN.findall(canonical(text)) for term in _terms(run)]
+
+
+def asked(text: str) -> tuple[str, ...]:
+    """The distinct terms of a query, in first-seen order, without stop words if it has other ones."""
+    runs = _RUN.findall(canonical(text))
+    telling = [run for run in runs if run.lower() not in _STOP]
+    return tuple(dict.fromkeys(term for run in telling or runs for term in _wanted(run)))
+
+
+def words(text: str) -> Iterator[str]:
+    """The runs of letters and numbers in *text*, as they are written."""
+    yield from _RUN.findall(canonical(text))
+
+
+def _wanted(run: str) -> list[str]:
+    """As `_terms`, but a single character of a longer CJK run is no term of its own."""
+    long = any(len(part) > 1 for part in _SCRIPTS.findall(run))
+    return [term for term in _terms(run) if not long or len(term) > 1 or not _SCRIPTS.match(term)]
+
+
+@lru_cache(1 << 16)
+def _terms(run: str) -> tuple[str, ...]:
+    found: list[str] = []
+    for number, piece in enumerate(_SCRIPTS.split(run)):
+        if number % 2:
+            found += piece
+            found += map("".join, pairwise(piece))
+        elif piece.strip("_"):
+            found.append(_stem(plain(piece)))
+            parts = _PARTS.findall(piece) if piece.isascii() else list(filter(None, piece.split("_")))
+            if len(parts) > 1:
+                found += [_stem(plain(part)) for part in parts]
+    return tuple(map(bounded, found))
+
+
+def _stem(word: str) -> str:
+    if not _STEMMED.fullmatch(word):
+        return word
+    analysed: list[str] = _stemmer().analyze(word)
+    return analysed[0] if analysed else word
+
+
+@lru_cache(1)
+def _stemmer() -> TextAnalyzer:
+    import tantivy
+
+    whole = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
+    return whole.filter(tantivy.Filter.stemmer("english")).build()
