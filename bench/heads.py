@@ -102,7 +102,9 @@ class _Run:
         }
         made: Json = {name: part() | {"latency": self._latency(name)} for name, part in parts.items()}
         ratios = [
-            float(record(self._workspace.history, self._workspace.context, session, "active")["cacheSourceRatio"])
+            float(
+                record(self._workspace.history, self._workspace.context, session, "active").fields["cacheSourceRatio"]
+            )
             for session in sorted(self._cold)
         ]
         made["cold_digest_to_source"] = round(sum(ratios) / max(len(ratios), 1), 4)

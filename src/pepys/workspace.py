@@ -65,6 +65,11 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         InvalidArgument: There is no such host.
         InvalidConfiguration: Some configuration cannot be used.
     """
+    if live is not None and live.leaf is not None and live.leaf not in live.entries:
+        raise InvalidArgument(
+            f"The leaf {live.leaf!r} is not among the entries of the live branch.",
+            hint="Give the ids of the branch from root to leaf.",
+        )
     if host != "all" and host not in HOSTS:
         raise InvalidArgument(f"Unknown host {host!r}.", hint=f"Known: {', '.join(sorted(HOSTS))}, all.")
     env = os.environ if env is None else env

@@ -168,7 +168,7 @@ def test_following_a_hit_opens_it_until_the_session_changes(diary: Diary) -> Non
     append(path, said("b", "a", "more"))
 
     assert [item["text"] for item in opened["entries"]] == ["the stock"]
-    with pytest.raises(Exception, match="has changed") as stale:
+    with pytest.raises(Exception, match="have changed") as stale:
         diary.follow(hit)
     assert getattr(stale.value, "code", None) == "stale_pointer"
 

@@ -18,7 +18,8 @@ from pepys.model.source import Stamp
 
 SCHEMA = 4
 
-_BUSY_MS = 10_000
+_BUSY_MS = 1_000
+"""Writers take turns by a lock of ours; only readers that come and go are ever waited for."""
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from pepys.index.document import Document, pieces
+from pepys.index.engines.base import FIELDS
 from pepys.index.policy import Policy
 from pepys.index.source import REPEATED, Row, Source
 from pepys.model.lineage import Branches
@@ -59,7 +60,7 @@ def digests(
     """
     gathered = {mode: _Gathered(policy.vocabulary_bytes) for mode in REPEATED}
     for row, (_, document) in zip(rows, documents, strict=True):
-        if document is not None:
+        if row.record is not None and document is not None:
             for mode, one in gathered.items():
                 if (row.active or mode == "all") and not row.repeated & REPEATED[mode]:
                     one.add(row, document)
@@ -88,9 +89,10 @@ class _Gathered:
         self._errors += bool(row.error)
         if row.time is not None:
             self._times = [min([*self._times, row.time]), max([*self._times, row.time])]
-        for _, text in document.passages:
-            for piece in pieces(text):
-                self._learn(token_line(piece).split())
+        for kind, text in document.passages:
+            if kind in FIELDS:  # not what only event search finds
+                for piece in pieces(text):
+                    self._learn(token_line(piece).split())
 
     def _learn(self, tokens: Iterable[str]) -> None:
         for token in dict.fromkeys(tokens):
@@ -170,14 +172,24 @@ def _made(head: str, words: Sequence[str], places: Sequence[str], reasons: Seque
     coverage = _json({"complete": not reasons, "reasons": sorted(reasons)})
     vocabulary, addresses = f"[{','.join(words)}]", f"[{','.join(places)}]"
     others = sum(map(_bytes, (head, vocabulary, addresses)))
-    size = 0
-    while True:
-        # A ratio of fixed width: otherwise a trailing zero could keep the two numbers from settling.
-        ratio = f"{size / source_bytes if source_bytes else 0:.6f}"
+
+    def made(size: int, ratio: str) -> tuple[Digest, int]:
         tail = f'{{"indexCoverage":{coverage},"cacheBytes":{size},"cacheSourceRatio":{ratio}}}'
-        whole = others + len(',"vocabulary":') + len(',"addresses":') + len(tail) - len("{") - len("}") + len(",")
+        digest = Digest(head, vocabulary, addresses, tail)
+        return digest, others + len(',"vocabulary":,"addresses":,') + len(tail) - len("{}")
+
+    _, least = made(0, "0")
+    for size in range(least, least + _SLACK * 2):
+        digest, whole = made(size, _json(round(size / max(source_bytes, 1), 6)))
         if whole == size:
-            return Digest(head, vocabulary, addresses, tail)
+            return digest
+    # No ratio without zeros at its end goes with its size: the last of six digits is made another one than zero.
+    size = least
+    while True:
+        ratio = f"{size / max(source_bytes, 1):.6f}"
+        digest, whole = made(size, ratio[:-1] + "1" if ratio.endswith("0") else ratio)
+        if whole == size:
+            return digest
         size = whole
 
 

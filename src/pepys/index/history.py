@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,12 +19,12 @@ from pepys.index.engines.base import EngineBroken
 from pepys.index.engines.tantivy import TantivyEngine
 from pepys.index.hygiene import strays, sweep
 from pepys.index.lock import exclusive
-from pepys.index.plan import Step, affordable, fits, plan_refresh
+from pepys.index.plan import YOUNG, Step, affordable, fits, plan_refresh
 from pepys.index.policy import Policy
 from pepys.index.refreshed import Refreshed
 from pepys.index.source import Source
 from pepys.index.standing import Known
-from pepys.index.status import Status
+from pepys.index.status import Status, refusal
 from pepys.index.view import Overlay, View
 from pepys.model.context import Progress
 from pepys.model.source import Found, Listing, Root
@@ -89,7 +90,7 @@ class History:
         Never fails for want of an index: what cannot be indexed now is scanned, and the view says so.
         """
         seen = self._listing(files)
-        refreshed = Refreshed()
+        refreshed = Refreshed(began_ns=time.time_ns())
         try:
             self._refresh(seen, refreshed, self._policy, wait_s=SHORT_WAIT_S, patience_s=self._patience_s)
         except IndexUnavailable:
@@ -142,16 +143,23 @@ class History:
 
     def status(self) -> Status:
         """The index, measured without changing it."""
-        if not os.path.isdir(self.directory):
-            return Status(self.directory, exists=False)
-        size = sum(
-            os.stat(os.path.join(parent, name)).st_size
-            for parent, _, names in os.walk(self.directory)
-            for name in names
-        )
+        try:
+            exists = os.path.isdir(self.directory) or bool(os.lstat(self.directory))
+        except (FileNotFoundError, NotADirectoryError):
+            exists = False
+        except OSError:
+            exists = True  # or that cannot be known
+        refused = refusal(self.directory)
+        if not exists:
+            trouble = f"cannot be built: {refused}; answers come by scanning" if refused else ""
+            return Status(self.directory, exists=False, trouble=trouble)
+        size = sum(_size(os.path.join(parent, name)) for parent, _, names in os.walk(self.directory) for name in names)
         stores = self._stores()
         if stores is None:
-            return Status(self.directory, exists=True, index_bytes=size, trouble="cannot be read; it will be rebuilt")
+            trouble = "cannot be read; it will be rebuilt"
+            if refused:
+                trouble = f"cannot be read, and cannot be rebuilt: {refused}; answers come by scanning"
+            return Status(self.directory, exists=True, index_bytes=size, trouble=trouble)
         sources, garbage = stores.catalog.sources(), stores.catalog.garbage()
         diagnostics: dict[str, int] = {}
         for source in sources:
@@ -167,20 +175,25 @@ class History:
             interrupted=len(garbage) + sum(source.appending for source in sources),
             diagnostics=diagnostics,
             policy=self._policy.record("hot"),
+            trouble=f"cannot be brought up to date: {refused}; what is new is scanned" if refused else "",
         )
 
     def _remove(self, wait_s: float) -> bool:
         self.close()
-        if not os.path.isdir(self.directory):
-            return False
         try:
+            if not stat.S_ISDIR(os.stat(self.directory).st_mode):
+                return False
             with self._lock(wait_s) as obtained:
                 if not obtained:
                     raise IndexUnavailable("Another process is indexing.", hint="Wait for it, or stop it.")
                 self._wipe()
                 os.remove(self._path("lock"))
+        except (FileNotFoundError, NotADirectoryError) as error:
+            if os.path.isdir(self.directory):
+                raise _undeletable(self.directory, error) from error
+            return False
         except OSError as error:
-            raise IndexUnavailable(f"{self.directory} cannot be removed: {error}.") from error
+            raise _undeletable(self.directory, error) from error
         with contextlib.suppress(OSError):  # another process has begun to make it anew
             os.rmdir(self.directory)
         return True
@@ -285,7 +298,7 @@ class History:
                 self._wipe()
                 catalog = Catalog(self._path("catalog.sqlite"), writable=True)
             engine = TantivyEngine(self._path("text"), writable=True)
-            if not engine.documents and any(source.records for source in catalog.sources()):
+            if not engine.documents and any(source.records for source in catalog.sources() if source.tier == "hot"):
                 raise ValueError("the text index has lost its documents")
             catalog.remember("text", "text")
         except BaseException:
@@ -295,7 +308,11 @@ class History:
 
     def _steps(self, known: Mapping[str, Source], seen: Listing) -> list[Step]:
         roots = {root.path for root in seen.roots}
-        ours = {path: source for path, source in known.items() if source.root in roots or path in seen.found}
+        ours = {
+            path: source
+            for path, source in known.items()
+            if source.root in roots or path in seen.found or _vanished(source)
+        }
         return list(plan_refresh(ours, seen, self.excluded, self._policy))
 
     # Looking
@@ -313,7 +330,14 @@ class History:
         if known is not refreshed.planned:
             # Another process may have done, meanwhile, what this one left; whatever is still to do is scanned.
             steps = self._steps(known, seen)
-            todo = [step.path for step in steps if step.reads and step.path not in refreshed.failed]
+            todo = [
+                step
+                for step in steps
+                if step.reads
+                and step.path not in refreshed.failed
+                # What was read in this very call is not behind, however young its stamp.
+                and not (step.reason == YOUNG and known[step.path].examined_ns >= refreshed.began_ns)
+            ]
             # What was read under another policy may hold what nobody is to find now.
             tiers, wanted = {step.path: step.tier for step in steps}, self._policy.records()
             known = {path: one for path, one in known.items() if fits(one, tiers.get(path, one.tier), wanted)}
@@ -338,18 +362,23 @@ class History:
 
     def _overlay(
         self,
-        todo: Sequence[str],
+        todo: Sequence[Step],
         seen: Listing,
         known: Mapping[str, Source],
         stores: _Stores | None,
         refreshed: Refreshed,
     ) -> Overlay:
         if refreshed.left:
-            # The caller has waited long enough. What was just read is not behind, however young its stamp.
-            return Overlay({path: refreshed.left[path] for path in todo if path in refreshed.left})
-        overlay = Overlay()
-        if todo:
-            self._scan(overlay, todo, seen, known, None if stores is None else stores.catalog, self._policy)
+            # The caller has waited long enough.
+            return Overlay({step.path: refreshed.left[step.path] for step in todo if step.path in refreshed.left})
+        if stores is None:
+            cold: list[str] = []  # there is nothing to keep digests in
+        else:
+            cold = [step.path for step in todo if step.tier == "cold"]
+        overlay = Overlay(dict.fromkeys(cold, "catching_up"))
+        paths = [step.path for step in todo if step.path not in overlay.unread]
+        if paths:
+            self._scan(overlay, paths, seen, known, None if stores is None else stores.catalog, self._policy)
         return overlay
 
     def _scan(
@@ -370,6 +399,9 @@ class History:
     def _stores(self) -> _Stores | None:
         """The stores, opened for reading; None where there are none that can be read."""
         path = self._path("catalog.sqlite")
+        if self._is_link():
+            self.close()
+            return None
         try:
             identity = (os.stat(path).st_dev, os.stat(path).st_ino)
             if self._open is None or self._open.identity != identity:
@@ -399,8 +431,17 @@ class History:
 
     @contextlib.contextmanager
     def _lock(self, wait_s: float) -> Iterator[bool]:
+        if self._is_link():
+            # What it leads to may be anybody's, and the holder of the lock removes what is not the index's own.
+            raise OSError(f"{self.directory} is a symbolic link")
         with exclusive(self._path("lock"), wait_s) as obtained:
+            with contextlib.suppress(OSError):
+                if os.stat(self.directory).st_mode & 0o077:  # an older one may be open to others
+                    Path(self.directory).chmod(0o700)
             yield obtained
+
+    def _is_link(self) -> bool:
+        return os.path.islink(self.directory)  # noqa: PTH114  (Path's own raises where it may not look)
 
     def _wipe(self) -> None:
         """Remove everything but the lock, which other processes may be waiting on."""
@@ -409,6 +450,27 @@ class History:
             if name != "lock":
                 path = self._path(name)
                 _remove_tree(path) if os.path.isdir(path) else os.remove(path)
+
+
+def _vanished(source: Source) -> bool:
+    """Whether a source that was named by its file, outside of every root, is gone from a folder that is still there."""
+    folder = os.path.dirname(source.path)
+    if source.agent is not None or source.root != folder:
+        return False
+    return not os.path.lexists(source.path) and os.path.isdir(folder)
+
+
+def _undeletable(directory: str, error: OSError) -> IndexUnavailable:
+    denied = isinstance(error, PermissionError)
+    hint = "Give yourself access to it, or remove it as a user who may." if denied else "Look at what is there."
+    return IndexUnavailable(f"{directory} cannot be removed: {error.strerror or error}.", hint=hint)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:  # gone since it was listed, or not for this user
+        return 0
 
 
 def _remove_tree(path: str) -> None:

@@ -13,6 +13,10 @@ Deed = Literal["keep", "read", "rebuild", "drop", "hold"]
 """read: go on from the checkpoint if the source has only grown. rebuild: from the first byte in any case."""
 
 
+YOUNG = "young stamp"
+"""Why a source is read again whose stamp is equal, but too young to prove anything."""
+
+
 class Step(NamedTuple):
     """What to do with one source, and why."""
 
@@ -75,7 +79,7 @@ def _judged(source: Source | None, found: Found, tier: Tier, wanted: Mapping[Tie
     if source.stamp != found.stamp:
         return "read", "changed"
     if not source.settled():
-        return "read", "young stamp"
+        return "read", YOUNG
     return "keep", "unchanged"
 
 

@@ -12,6 +12,7 @@ from pepys.index.source import Source
 class Refreshed:
     """What a refresh did."""
 
+    began_ns: int = 0  # the clock
     sources: int = 0  # seen in the listing
     new: int = 0
     grown: int = 0

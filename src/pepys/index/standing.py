@@ -22,6 +22,7 @@ class Standing(NamedTuple):
     skipped: tuple[tuple[int, int, int], ...]  # runs of records not in this mode: (first, end, how many before)
     cyclic: bool = False
     removed: frozenset[int] = frozenset()  # more packed places that are not found
+    ahead: bool = False  # the host's live branch holds entries that are not in the source yet
 
     def rank(self, row: Row) -> int:
         """The index of a record in this mode."""
@@ -122,6 +123,10 @@ class Standings:
             return self._on_live_branch(source, live)
         return _standing(source, source.exceptions, self._branches, own=self._own)
 
+    def ahead(self, source: Source) -> bool:
+        """Whether the host's live branch of a source holds entries that are not in it yet."""
+        return source.path in self._live and self[source.generation].ahead
+
     def hide(self, generation: int, rows: Iterable[Row]) -> None:
         """Let *rows* of a source not be found, in these standings only."""
         self._special[generation] = self[generation].removing(rows)
@@ -142,7 +147,8 @@ class Standings:
         branch = lineage.live([Node(row.position, row.id, row.parent) for row in rows if not row.child], live)
         inactive = {row.position for row in rows} - branch.positions
         standing = _standing(source, exceptions(on_branch(rows, inactive)), "active", own=self._own)
-        return standing._replace(fingerprint=branch.fingerprint, cyclic=branch.cyclic)
+        ahead = not {row.id for row in rows if not row.child}.issuperset(live.entries)
+        return standing._replace(fingerprint=branch.fingerprint, cyclic=branch.cyclic, ahead=ahead)
 
 
 def _standing(source: Source, found: Iterable[Exceptions], branches: Branches, *, own: bool) -> Standing:

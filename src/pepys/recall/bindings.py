@@ -9,10 +9,11 @@ from pepys.index.standing import Standing
 
 def check(source: Source, standing: Standing, source_hash: str | None, fingerprint: str | None) -> None:
     """Raise `StalePointer` unless source and lineage are the expected ones; None expects nothing."""
-    lineage_differs = fingerprint is not None and fingerprint != standing.fingerprint
-    if lineage_differs or (source_hash is not None and source_hash != source.sha256):
+    changed = ["source"] * (source_hash not in (None, source.sha256))
+    changed += ["lineage"] * (fingerprint not in (None, standing.fingerprint))
+    if changed:
         raise StalePointer(
-            f"The {'lineage' if lineage_differs else 'source'} of {source.path} has changed since this call was made.",
+            f"The {' and the '.join(changed)} of {source.path} {_HAVE[len(changed)]} changed since this call was made.",
             hint="Recall again: the new hit carries a new call.",
             details={
                 "sessionFile": source.path,
@@ -22,3 +23,6 @@ def check(source: Source, standing: Standing, source_hash: str | None, fingerpri
                 "actualLineageFingerprint": standing.fingerprint,
             },
         )
+
+
+_HAVE = {1: "has", 2: "have"}

@@ -48,8 +48,6 @@ def expand(history: History, context: Context, request: ExpandRequest) -> dict[s
 
 
 def _check(request: ExpandRequest) -> None:
-    if any(index < 0 for index in request.indices):
-        raise OutOfBounds("Indices are not negative.")
     if len(request.indices) + len(request.entry_ids) + len(request.operation_addresses) > MAX_SELECTORS:
         raise InvalidArgument(f"At most {MAX_SELECTORS} records can be selected at once; use entryRange.")
 
@@ -179,7 +177,7 @@ class _Expansion:
     def _exact(self) -> tuple[int, ...]:
         """The records that are selected one by one, ascending."""
         request, count = self._request, self._standing.records
-        beyond = [index for index in request.indices if index >= count]
+        beyond = [index for index in request.indices if not 0 <= index < count]
         if beyond:
             raise self._out_of_bounds(f"Index {min(beyond)}")
         within = request.entry_range

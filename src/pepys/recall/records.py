@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from pepys.errors import SourceUnavailable
 from pepys.index.digest import CACHE_VERSION
@@ -15,7 +16,14 @@ from pepys.model.lineage import Branches
 from pepys.recall import scope
 
 
-def record(history: History, context: Context, session: str, branches: Branches) -> dict[str, Any]:
+class Record(NamedTuple):
+    """What is kept of a session."""
+
+    fields: Mapping[str, Any]
+    text: str  # as it is kept: `cacheBytes` of a digest is its size
+
+
+def record(history: History, context: Context, session: str, branches: Branches) -> Record:
     """The record of a session, named by id, file stem or path.
 
     Raises:
@@ -27,16 +35,16 @@ def record(history: History, context: Context, session: str, branches: Branches)
     return history.answer(lambda view: _record(view, context, session, branches), files)
 
 
-def _record(view: View, context: Context, session: str, branches: Branches) -> dict[str, Any]:
+def _record(view: View, context: Context, session: str, branches: Branches) -> Record:
     found = scope.resolve(view, session, context)
     source = view.sources.get(found.path)
     digest = None if source is None else view.digest(source, branches)
     if digest is not None:
-        kept: dict[str, Any] = json.loads(str(digest))
-        return kept
+        return Record(json.loads(str(digest)), str(digest))
     if source is None or source.tier == "cold":
         raise SourceUnavailable(f"Nothing is kept of {found.path}.", hint="`pepys index` says what could not be read.")
-    return _outline(view, source, branches)
+    outline = _outline(view, source, branches)
+    return Record(outline, json.dumps(outline, ensure_ascii=False, separators=(",", ":")))
 
 
 def _outline(view: View, source: Source, branches: Branches) -> dict[str, Any]:

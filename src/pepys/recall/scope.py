@@ -44,14 +44,18 @@ def files(scope: str, context: Context) -> list[str]:
     """Absolute paths that the call names itself, wherever they lie."""
     paths = [] if context.session_file is None else [str(context.session_file)]
     session = scope.removeprefix(SESSION) if scope.startswith(SESSION) else ""
-    if _is_path(session):
+    if session.endswith(_SUFFIXES):
+        # Any other file is none of a host's, wherever a caller says it is.
         paths.append(_absolute(session, context))
     return paths
 
 
+_SUFFIXES = (".jsonl", ".jsonl.gz")
+
+
 def _is_path(session: str) -> bool:
     """Whether a session is named by its file. Hosts take any name for it, so a directory in front says so too."""
-    return os.sep in session or session.endswith((".jsonl", ".jsonl.gz"))
+    return os.sep in session or session.endswith(_SUFFIXES)
 
 
 def _absolute(path: str, context: Context) -> str:
@@ -230,7 +234,8 @@ def _searchable(view: View, source: Source, branches: Branches) -> bool:
 
 def flaws(source: Source, standings: Standings, branches: Branches) -> Sequence[str]:
     """The coverage reasons that a source gives: what of it cannot be found."""
-    flaws = [code if code in REASONS else "damaged_source" for code in source.diagnostics if DIAGNOSTICS[code][0]]
+    flaws = ["live_branch_ahead"] * (branches == "active" and standings.ahead(source))
+    flaws += [code if code in REASONS else "damaged_source" for code in source.diagnostics if DIAGNOSTICS[code][0]]
     if source.oversized:
         flaws.append("oversized_text")
     if source.cyclic and standings[source.generation].cyclic:

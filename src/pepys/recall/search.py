@@ -52,7 +52,7 @@ def _page(view: View, context: Context, request: RecallRequest, name: str) -> Js
     look = Look(view, context, request, name)
     total, page = matches(look)
     budgeted = look.policy.hot_sessions is not None
-    if total > budgets.ITEMS and (budgeted or request.offset + request.page_size > budgets.ITEMS):
+    if total > budgets.ITEMS and (budgeted or request.offset + request.page_size >= budgets.ITEMS):
         look.coverage.reasons.add("candidate_item_budget")
         if budgeted:
             total = budgets.ITEMS  # unknown omitted candidates stay outside the totals (spec 1)

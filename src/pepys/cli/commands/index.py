@@ -55,7 +55,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             from pepys.recall.records import record
 
             kept = record(history, workspace.context, args.session, args.branches or "active")
-            out.json(kept) if out.as_json else _list(kept, out)
+            out.json(kept.fields) if out.as_json else _list(kept.fields, out)
         elif args.what == "delete":
             deleted = history.delete()
             if out.as_json:
@@ -75,16 +75,17 @@ def run(args: argparse.Namespace, out: Output) -> int:
 def _describe(status: Status, out: Output) -> None:
     from pepys.cli.render import size
 
-    if not status.exists:
+    if not status.exists and not status.trouble:
         out.line(f"There is no index in {status.directory} yet; the first search, or `pepys index`, builds it.")
         return
     out.line(Span("directory  ", "bold"), status.directory)
     if status.trouble:
         out.line(Span("trouble    ", "bold red"), status.trouble)
-    else:
+    if status.policy:  # it could be read
         out.line(Span("sessions   ", "bold"), f"{status.sources}, with {status.records} records")
         out.line(Span("read       ", "bold"), size(status.source_bytes))
-    out.line(Span("size       ", "bold"), size(status.index_bytes))
+    if status.exists:
+        out.line(Span("size       ", "bold"), size(status.index_bytes))
     if status.interrupted:
         out.line(Span("note       ", "yellow"), "a run was interrupted; the next one finishes it")
     for code, count in sorted(status.diagnostics.items()):
