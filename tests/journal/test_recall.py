@@ -10,6 +10,8 @@ import pytest
 
 from pepys.errors import InvalidArgument, MemoryNotFound, StoreCommandFailed
 from pepys.journal import engines, scope
+from pepys.journal.base import NeverIndexed, Refreshed
+from tests.journal.plain import Plain
 from tests.journal.project import Project, command, entry
 
 pytestmark = pytest.mark.usefixtures("plain")
@@ -66,6 +68,20 @@ def test_nothing_found_is_said_and_never_made_up(filled: Project) -> None:
 def test_a_blank_query_is_an_error(filled: Project) -> None:
     with pytest.raises(InvalidArgument):
         filled.call("journal.search", {"query": "  "})
+
+
+@pytest.mark.requirement("journal.l1.empty")
+def test_an_index_that_is_still_being_built_is_told(filled: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    refresh = Plain.refresh
+    monkeypatch.setattr(Plain, "refresh", lambda self, budget_s=None: refresh(self)._replace(pending=True))
+    env = {**filled.env, "PI_MEMSEARCH_SCAN_ROOTS": str(filled.home)}
+
+    alone = filled.call("journal.search", {"query": "zeppelin"})
+    across = filled.call("journal.search", {"query": "cache", "scope": "all"}, env=env)
+
+    assert alone["pending"] is True
+    assert alone["text"].endswith("more may be found by the next search.")
+    assert across["pending"] == [str(filled.root)]
 
 
 @pytest.mark.requirement("journal.l2.section", "journal.l2.anchor", "journal.l3.from_anchor")
@@ -327,9 +343,6 @@ def test_a_store_that_cannot_be_read_is_skipped_and_counted(mesh: Mesh) -> None:
 
 @pytest.mark.requirement("journal.fan_out.skipped")
 def test_a_project_that_was_never_indexed_is_skipped_and_counted(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pepys.journal.base import NeverIndexed, Refreshed
-    from tests.journal.plain import Plain
-
     one = mesh.add("one", "cache one")
     refresh = Plain.refresh
 

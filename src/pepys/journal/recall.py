@@ -18,6 +18,8 @@ from pepys.model.journal import ExpandRequest, SearchRequest
 
 Json = dict[str, Any]
 
+CATCHING_UP = "The index is still being built: more may be found by the next search."
+
 
 def search(context: Context, runtime: Runtime, request: SearchRequest) -> Json:
     """The chunks that bear on a query, best first. Without a backend: what to do about it, not an error.
@@ -32,16 +34,19 @@ def search(context: Context, runtime: Runtime, request: SearchRequest) -> Json:
     try:
         if request.scope == "all":
             return _across(context, runtime, request, fan_out.projects(context, here))
-        hits = _hits(runtime, scope.place(here, context), request, budget_s(context))
+        found = _found(runtime, scope.place(here, context), request, budget_s(context))
     except BackendMissing as error:
         return {**unavailable(error), "hits": []}
     except NeverIndexed:
-        hits = []
-    if not hits:
-        return {"text": f'No memories found for "{request.query}".', "hits": []}
+        found = _Found([], pending=False)
+    if found.hits:
+        text = f"{_count(len(found.hits))}, best first:\n\n{printed(found.hits)}"
+    else:
+        text = f'No memories found for "{request.query}".'
     return {
-        "text": f"{_count(len(hits))}, best first:\n\n{printed(hits)}",
-        "hits": [as_json(hit) for hit in hits],
+        "text": f"{text}\n\n{CATCHING_UP}" if found.pending else text,
+        "hits": [as_json(hit) for hit in found.hits],
+        **({"pending": True} if found.pending else {}),
     }
 
 
@@ -136,22 +141,29 @@ def _section(chunk: Chunk, text: str) -> Section:
     return Section(chunk.path, chunk.heading, first + 1, first + 1 + body.count("\n"), body.strip("\n"))
 
 
-def _hits(runtime: Runtime, place: Place, request: SearchRequest, seconds: float) -> list[Hit]:
+class _Found(NamedTuple):
+    hits: list[Hit]
+    pending: bool  # some files are not in the index yet
+
+
+def _found(runtime: Runtime, place: Place, request: SearchRequest, seconds: float) -> _Found:
     index = runtime.index(place)
-    index.refresh(seconds)
-    return index.search(request.query, request.top_k)
+    pending = index.refresh(seconds).pending
+    return _Found(index.search(request.query, request.top_k), pending)
 
 
 def _across(context: Context, runtime: Runtime, request: SearchRequest, found: fan_out.Projects) -> Json:
-    lists, skipped = [], []
+    lists, skipped, pending = [], [], []
     for number, project in enumerate(found.searched):
-        # The call's own project is waited for; each other one gets a moment, and is scanned where that is too short.
+        # The call's own project is waited for; each other gets a moment, and the answer says where it was too short.
         seconds = budget_s(context) if number == 0 else PROJECT_INDEX_BUDGET_MS / 1000
         try:
             if not os.access(project.place.store, os.R_OK | os.X_OK):
                 skipped.append(project.directory)
                 continue
-            lists.append((project, _hits(runtime, project.place, request, seconds)))
+            hits_, late = _found(runtime, project.place, request, seconds)
+            lists.append((project, hits_))
+            pending += [project.directory] if late else []
         except NeverIndexed:
             skipped.append(project.directory)
     hits = fan_out.merged(lists, request.top_k)
@@ -167,9 +179,12 @@ def _across(context: Context, runtime: Runtime, request: SearchRequest, found: f
         text += f"\n\nskipped (no readable memory on this machine): {', '.join(skipped)}"
     if found.collapsed:
         text += f"\n\ncollapsed (same collection as a project already searched): {', '.join(found.collapsed)}"
+    if pending:
+        text += f"\n\n{CATCHING_UP} ({', '.join(pending)})"
     return {
         "text": text,
         "hits": [as_json(hit, project) for project, hit in hits],
+        **({"pending": pending} if pending else {}),
         "searched": [project.directory for project, _ in lists],
         "skipped": skipped,
         "collapsed": list(found.collapsed),
