@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -18,7 +20,7 @@ class Status(NamedTuple):
     interrupted: int = 0  # sources and readings that a writer has not finished
     diagnostics: Mapping[str, int] = {}
     policy: str = ""
-    trouble: str = ""
+    trouble: str = ""  # what keeps it from being used, or from being built
 
     def as_json(self) -> dict[str, object]:
         """By the camelCase names of other answers."""
@@ -34,3 +36,17 @@ class Status(NamedTuple):
             "policy": self.policy,
             **({"trouble": self.trouble} if self.trouble else {}),
         }
+
+
+def refusal(directory: str) -> str:
+    """Why the index cannot be kept in *directory*; empty when it can. Permissions alone do not tell."""
+    from tempfile import TemporaryFile
+
+    if os.path.islink(directory):  # noqa: PTH114  (Path's own raises where it may not look)
+        return f"{directory} is a symbolic link"
+    place = next(str(path) for path in (Path(directory), *Path(directory).parents) if os.path.lexists(path))
+    try:
+        with TemporaryFile(dir=place):
+            return ""
+    except OSError as error:
+        return f"nothing can be written to {place}: {error.strerror or error}"

@@ -9,7 +9,6 @@ import shlex
 import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pepys import config
@@ -110,37 +109,45 @@ def _roots(history: History) -> Iterator[Check]:
     for root in history.roots:
         found = {words: counts[root.path, root.host, kind] for kind, words in _KINDS.items()}
         kinds = [f"{count} {words}" for words, count in found.items() if count]
-        there = ", ".join(kinds) or ("no sessions" if Path(root.path).is_dir() else "not there")
+        there = ", ".join(kinds) or ("no sessions" if os.path.isdir(root.path) else "not there")
         # A folder that a host has not made is no finding; that there is nothing anywhere is one, below.
         yield Check(f"{root.host} sessions", "ok", f"{root.path}: {there}")
     for directory, reason in sorted(seen.unlisted.items()):
-        yield Check(
-            "sessions",
-            "action",
-            f"{directory} cannot be listed: {reason}",
-            f"Give yourself access: chmod u+rx {shlex.quote(directory)}",
-        )
+        yield Check("sessions", "action", f"{directory} cannot be listed: {reason}", _listable(directory))
+    unreadable = sorted(path for path in seen.found if not os.access(path, os.R_OK))
+    if unreadable:
+        more = f", nor can {len(unreadable) - 1} more" if unreadable[1:] else ""
+        step = f"Give yourself access: chmod u+r {shlex.quote(unreadable[0])}"
+        yield Check("sessions", "action", f"{unreadable[0]} cannot be read{more}", step)
     if not seen.found:
         step = "Name a folder with --sessions DIR, or see what Pepys does with `pepys demo`."
         yield Check("sessions", "note", "no sessions were found", step)
 
 
+def _listable(path: str) -> str:
+    """How a folder of sessions that cannot be listed may become one that can."""
+    if os.path.isdir(path):
+        return f"Give yourself access: chmod u+rx {shlex.quote(path)}"
+    if os.access(path, os.F_OK):
+        return "Name the folder of sessions itself, or put it there."
+    return "Look at where it leads: a link in a circle leads nowhere."
+
+
 def _index(history: History) -> Iterator[Check]:
-    directory = Path(history.directory)
-    place = next(path for path in (directory, *directory.parents) if path.exists())
-    if refusal := _refusal(place):
+    from pepys.index.status import refusal
+
+    directory = history.directory
+    if refused := refusal(directory):
         step = "Choose another directory with --index-dir or memory.indexDir; until then answers come by scanning."
-        yield Check("index", "action", f"nothing can be written to {place}: {refusal}", step)
+        yield Check("index", "action", refused, step)
         return
-    if not directory.is_dir():
+    if not os.path.isdir(directory):
         yield Check(
             "index", "note", f"{directory} does not exist yet", "The first search, or `pepys index`, builds it."
         )
         return
-    if os.name == "posix" and stat.S_IMODE(directory.stat().st_mode) & 0o077:
-        yield Check(
-            "index", "action", f"{directory} is open to other users", f"chmod 700 {shlex.quote(str(directory))}"
-        )
+    if os.name == "posix" and stat.S_IMODE(os.stat(directory).st_mode) & 0o077:
+        yield Check("index", "action", f"{directory} is open to other users", f"chmod 700 {shlex.quote(directory)}")
     status = history.status()
     if status.trouble:
         yield Check("index", "note", f"{directory} {status.trouble}", "`pepys index` rebuilds it now.")
@@ -154,14 +161,3 @@ def _index(history: History) -> Iterator[Check]:
     for code, count in sorted(status.diagnostics.items()):
         meaning = DIAGNOSTICS[code][1] if code in DIAGNOSTICS else code
         yield Check("session files", "note", f"{meaning} ({code}, {count} times)", _STEPS.get(code, _HARMLESS))
-
-
-def _refusal(directory: Path) -> str | None:
-    """Why a file cannot be written to *directory*; permissions alone do not tell."""
-    from tempfile import TemporaryFile
-
-    try:
-        with TemporaryFile(dir=directory):
-            return None
-    except OSError as error:
-        return error.strerror or str(error)
