@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import datetime
 from pathlib import Path
 
@@ -110,3 +111,28 @@ def test_compaction_without_a_model_says_where_one_could_be(shop: Path, pepys: P
 
     assert failed.status == 8
     assert "journal.modelApi" in failed.stderr
+
+
+def test_hits_are_shown_without_anchors_and_with_the_command_that_opens_them(shop: Path, pepys: Pepys) -> None:
+    memory = shop / ".memsearch" / "memory"
+    memory.mkdir(parents=True)
+    (memory / "2026-08-13.md").write_text(entry("10:00", "the cache is Redis"))
+
+    shown = pepys("journal", "search", "cache")
+
+    assert shown.stdout.startswith("2026-08-13 10:00  1.00\n- the cache is Redis\npepys journal expand ")
+
+
+def test_projects_that_were_searched_are_counted(
+    home: Path, shop: Path, pepys: Pepys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = home / "other place" / "memory"
+    other.mkdir(parents=True)
+    (other / "2026-08-12.md").write_text(entry("09:00", "their cache"))
+    monkeypatch.setenv("PI_MEMSEARCH_SCAN_ROOTS", str(home))
+
+    across = pepys("journal", "search", "--all", "their", "cache")
+    words = shlex.split(across.stdout.splitlines()[-1])
+
+    assert across.stderr == "1 project searched.\nSkipped, no readable memory: " + f"{shop}\n"
+    assert "their cache" in pepys(*words[1:]).stdout

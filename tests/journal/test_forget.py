@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pepys.errors import AmbiguousMemory, InvalidArgument, MemoryNotFound
-from pepys.journal import engines, entries, scope
+from pepys.journal import engines, entries, scope, store
 from pepys.journal.entries import Anchor
 from tests.journal.plain import Plain
 from tests.journal.project import Project, entry
@@ -221,3 +221,37 @@ def test_one_entry_goes_and_every_byte_of_the_others_stays(texts: list[str], dat
     left = entries.without("".join(made), block)
 
     assert (left or "") == "".join(made[:chosen] + made[chosen + 1 :])
+
+
+ANCHORED = "<!-- session:cx turn:t1 transcript:/my files/rollout 1.jsonl -->\n"
+
+MESH = {
+    "one blank line": "## Session 09:00\n\n### 09:00\n- a\n### 09:01\n- b\n\n### 09:02\n- c\n",
+    "no anchor": "\n## Session 09:00\n\n### 09:00\n- a\n\n### 09:01\n- b\n\n",
+    "a bare session heading": "## Session 08:00\n\n## Session 09:00\n\n### 09:01\n- b\n\n",
+    "a failed summary": "### 09:01\n"
+    + ANCHORED
+    + "- Memory summary unavailable: timeout; transcript content was omitted.\n\n",
+    "our marker": "### 09:01\n" + ANCHORED + "- [pepys] distillation failed: x\n\n### 09:02\n- c\n",
+    "their marker": "### 09:01\n" + ANCHORED + "- [pi-memsearch] distillation failed: x\n\n### 09:02\n- c\n",
+    "windows line ends": "## Session 09:00\r\n\r\n### 09:00\r\n- a\r\n\r\n### 09:01\r\n- b\r\n",
+    "a title and a compaction": "# 2026-08-13\n\n\n## Memory Compact 08:00\n\n- all\n\n### 09:01\n- b\n",
+    "text of a person": "thoughts\n\n## Mine\n- kept\n\n### 09:01\n- b\n\n## Mine too\n- kept\n",
+    "no line end at the end": "### 09:00\n- a\n\n### 09:01\n- b",
+}
+
+
+@pytest.mark.requirement("journal.mesh.variations")
+@pytest.mark.parametrize("text", MESH.values(), ids=MESH)
+def test_entries_of_the_mesh_are_forgotten_in_all_their_variations(project: Project, text: str) -> None:
+    project.write_day(text)
+
+    answer = project.call("journal.forget", {"date": "2026-08-13", "time": "09:01"})
+
+    left = store.read(str(project.day()))
+    removed = answer["removed"].split("\n")
+    assert removed[0] == "### 09:01"
+    kept = [line for line in text.replace("\r", "").split("\n") if line and line not in removed]
+    kept = [line for line in kept if not line.startswith("## Session") or line in left]
+    assert [line for line in left.replace("\r", "").split("\n") if line] == kept
+    assert "- b" not in left

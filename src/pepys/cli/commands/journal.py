@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pepys.cli import options
@@ -75,7 +75,47 @@ def _search(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
     given: dict[str, Any] = {"query": " ".join(args.words), "scope": "all" if args.all else "project"}
     if args.top_k is not None:
         given["top_k"] = args.top_k
-    return _show(workspace.call("journal.search", given), out)
+    answer = workspace.call("journal.search", given)
+    if out.as_json or not answer["hits"]:
+        return _show(answer, out)
+    for number, hit in enumerate(answer["hits"]):
+        if number:
+            out.line()
+        for line in _hit_lines(hit, [*options.given(args), *(["--cwd", args.cwd] if args.cwd is not None else [])]):
+            out.line(*line)
+    for note in _notes(answer):
+        out.note(Span(note, "dim"))
+    return 0
+
+
+def _hit_lines(hit: Json, given: list[str]) -> Iterator[list[Span | str]]:
+    """A hit for people: when, how well it fits, what it says without its anchor, and the command that opens it."""
+    import shlex
+
+    from pepys.journal.entries import ANCHOR
+
+    day = os.path.basename(hit["source"]).removesuffix(".md")
+    place = f"  {hit['project']}" if "project" in hit else ""
+    yield [Span(f"{day} {hit['heading']}", "bold"), Span(f"  {hit['score']:.2f}{place}", "dim")]
+    lines = hit["content"].split("\n")
+    for line in lines[1:] if hit["heading_level"] else lines:
+        if not ANCHOR.fullmatch(line.strip()):
+            yield [line]
+    project = ["--project", hit["project"]] if "project" in hit else []
+    words = ["pepys", "journal", "expand", hit["chunk_hash"], *project, *given]
+    yield [Span(shlex.join(words), "dim")]
+
+
+def _notes(answer: Json) -> Iterator[str]:
+    if answer.get("pending"):
+        yield "The index is still being built: more may be found by the next search."
+    if "searched" in answer:
+        count = len(answer["searched"])
+        yield f"{count} project{'' if count == 1 else 's'} searched."
+    for path in answer.get("skipped", ()):
+        yield f"Skipped, no readable memory: {path}"
+    for path in answer.get("collapsed", ()):
+        yield f"Left out, its collection is that of a project already searched: {path}"
 
 
 def _write(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
