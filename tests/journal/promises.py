@@ -29,6 +29,7 @@ JOURNAL: Mapping[str, tuple[tuple[str, ...], ...]] = {
             "journal.format.entry",
             "An entry is `### HH:MM`, its anchor and bullets, byte for byte as the mesh writes it.",
         ),
+        ("journal.mesh.variations", "Entries of other agents are read in all their small variations."),
         ("journal.format.anchor", "The anchor carries session, entry and transcript, whatever the path looks like."),
         ("journal.write.entry", "memory_write appends one entry with the session's anchor."),
         ("journal.write.not_persisted", "It writes nothing while the session has no file or no entry."),
