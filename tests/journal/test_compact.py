@@ -147,3 +147,27 @@ def test_a_later_compaction_makes_a_fresh_summary(project: Project) -> None:
 
     assert "First" not in project.day().read_text()
     assert "Second." in project.day().read_text()
+
+
+def test_a_store_that_is_too_large_for_one_request_is_condensed_in_parts(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pepys.journal.compact.COMPACT_CHARS", 100)
+    project.write_day("".join(entry(f"10:0{number}", f"fact {number} " + "x" * 30) for number in range(6)))
+    model = Model("a", "b", "c", "All.")
+
+    answer = project.call("journal.compact", complete=model)
+
+    prompts = [prompt for *_, prompt in model.asked]
+    assert answer["text"] == "All."
+    assert len(prompts) == 4
+    assert prompts[3] == "a\n\n---\n\nb\n\n---\n\nc"
+    assert [f"fact {number} " in prompts[number // 2] for number in range(6)] == [True] * 6
+
+
+def test_a_model_that_only_repeats_is_not_asked_for_ever(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pepys.journal.compact.COMPACT_CHARS", 100)
+    project.write_day("".join(entry(f"10:0{number}", f"fact {number} " + "x" * 30) for number in range(6)))
+
+    with pytest.raises(ModelUnavailable, match="does not condense"):
+        project.call("journal.compact", complete=Model("y" * 100))

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Iterator
 from datetime import date
 
 from pepys.errors import InvalidArgument, ModelUnavailable
 from pepys.journal import calls, distil, endpoint, entries, memsearch, scope, store
 from pepys.journal.base import BackendMissing, Chunk, NeverIndexed, Place
+from pepys.journal.constants import COMPACT_CHARS
 from pepys.journal.recall import budget_s, unavailable
 from pepys.journal.runtime import Runtime
 from pepys.model.context import Context
 from pepys.model.journal import Completion
+
+SEPARATOR = "\n\n---\n\n"
 
 SYSTEM = """\
 You condense the memory of a coding agent about one project. You are given all of its entries, with lines of --- between
@@ -55,13 +60,35 @@ def _chunks(context: Context, runtime: Runtime, place: Place) -> list[Chunk]:
 
 
 def _summary(context: Context, repository: str, chunks: list[Chunk]) -> str:
+    """One request where the store fits into it; else parts are condensed first, and then what came of them."""
     complete = _model(context, repository)
-    prompt = "\n\n---\n\n".join(entries.ANCHOR.sub("", chunk.text).strip() for chunk in chunks)
-    seconds = context.config.journal.compact_timeout_ms / 1000
+    deadline = time.monotonic() + context.config.journal.compact_timeout_ms / 1000
+    texts = [entries.ANCHOR.sub("", chunk.text).strip() for chunk in chunks]
+    while len(parts := list(_parts(texts))) > 1:
+        condensed = [_asked(complete, part, deadline) for part in parts]
+        if sum(map(len, condensed)) > sum(map(len, texts)) / 2:
+            raise ModelUnavailable("The model does not condense: its summaries are as long as the memory.")
+        texts = condensed
+    return _asked(complete, parts[0], deadline)
+
+
+def _parts(texts: list[str]) -> Iterator[str]:
+    """*texts* joined, as many in each part as one request takes."""
+    part: list[str] = []
+    for text in texts:
+        if part and sum(map(len, part)) + len(text) > COMPACT_CHARS:
+            yield SEPARATOR.join(part)
+            part = []
+        part.append(text)
+    yield SEPARATOR.join(part)
+
+
+def _asked(complete: Completion, prompt: str, deadline: float) -> str:
+    seconds = max(0.0, deadline - time.monotonic())
     try:
         summary = calls.within(lambda: complete(None, SYSTEM, prompt, seconds), seconds)
     except TimeoutError:
-        raise ModelUnavailable(f"The model gave no summary within {seconds:g} seconds.") from None
+        raise ModelUnavailable("The model gave no summary in time (journal.compactTimeoutMs).") from None
     except Exception as error:
         raise ModelUnavailable(f"The model failed: {distil.reason(str(error) or type(error).__name__)}.") from error
     if not summary.strip():

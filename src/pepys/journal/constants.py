@@ -39,6 +39,9 @@ EXCHANGE_TAIL_CHARS = 70_000
 STORE_COMMAND_TIMEOUT_MS = 30_000
 """A store command that hangs would otherwise hang every session of its user."""
 
+COMPACT_CHARS = 300_000
+"""What one request of a compaction holds, about 75,000 to 100,000 tokens. A larger store is condensed in parts."""
+
 PROBE_MEMORY_MS = 30_000
 """How long a backend that was found missing is taken to be so."""
 

@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     doing("snapshot", "print what hosts append to the system prompt")
     doing("status", "show where memory is, what indexes it, and what is missing")
     capture = doing("capture", "make an exchange of a session a memory entry")
-    capture.add_argument("--session", required=True, metavar="FILE", help="the session's file")
+    capture.add_argument("--session", metavar="FILE", help="the session's file; default: the current session's")
     capture.add_argument("--turn", metavar="ID", help="an entry of the exchange; default: the last exchange")
     backfill = doing("backfill", "make all exchanges of past sessions of this project memory entries")
     backfill.add_argument("--model", metavar="NAME", help="the model that distils them; default: none, extracts")
@@ -138,7 +138,11 @@ def _capture(workspace: Workspace, args: argparse.Namespace, out: Output) -> int
     from pepys import paths
     from pepys.journal import past
 
-    path = str(paths.expand(args.session, os.environ, workspace.context.cwd))
+    context = workspace.context
+    if args.session is None and context.session_file is None:
+        raise InvalidArgument("Name a session: --session FILE.")
+    given = paths.expand(args.session, os.environ, context.cwd) if args.session else context.session_file
+    path = str(given)
     outcome = past.capture_one(workspace.context, workspace.runtime(), path, args.turn)
     done = outcome.captured
     if out.as_json:
