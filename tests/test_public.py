@@ -95,3 +95,14 @@ def test_nothing_is_written_outside_of_the_index_directory(tmp_path: Path) -> No
     assert found["total"]
     assert {path: path.stat().st_mtime_ns for path in home.rglob("*")} == before
     assert list(index.iterdir())
+
+
+@pytest.mark.parametrize("name", ["cwd", "agent_dir", "index_dir", "session_file", "workspace_root", "session_dirs"])
+@pytest.mark.parametrize("path", ["a\0b", "/\ud800", "x" * 10_000, Path("/" + "x" * 300)], ids=range(4))
+def test_a_path_that_no_file_can_have_is_an_error_of_the_request(tmp_path: Path, name: str, path: str | Path) -> None:
+    given: dict[str, Any] = {name: [path] if name == "session_dirs" else path}
+
+    with pytest.raises(errors.InvalidArgument, match=f"^{name} is no path: ") as caught:
+        pepys.open(**given, env={"HOME": str(tmp_path)})
+
+    assert len(caught.value.message) < 200

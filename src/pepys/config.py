@@ -6,6 +6,7 @@ and the validation all read their field metadata. JSON and TOML names are the ca
 Later layers win: defaults, user file, trusted project file, environment, flags, call context.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -430,9 +431,10 @@ def project_file(cwd: Path, env: Mapping[str, str]) -> Path | None:
         if directory == end:
             return None
         candidate = directory / PROJECT_FILE
-        if candidate.is_file():
+        # Path's own tests raise where they may not look.
+        if os.path.isfile(candidate):  # noqa: PTH113
             return candidate
-        if (directory / ".git").exists():
+        if os.path.lexists(directory / ".git"):
             return None
     return None
 
@@ -486,8 +488,6 @@ def _variables(env: Mapping[str, str], cwd: Path, problems: list[str]) -> Iterat
 
 def _spelled(key: Key, text: str) -> object:
     """What a variable's text stands for; text that does not fit the type is left for the check to refuse."""
-    import os
-
     if key.type is bool:
         return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(text.lower(), text)
     if key.counts:
@@ -514,13 +514,15 @@ def _checked(key: Key, given: object, layer: Layer, env: Mapping[str, str]) -> o
             return given
         raise ValueError(f"must be true or false, not {given!r}")
     if key.type == tuple[str, ...]:
-        if isinstance(given, (list, tuple)) and all(isinstance(item, str) and item for item in given):
+        if isinstance(given, (list, tuple)) and all(
+            isinstance(item, str) and item and "\0" not in item for item in given
+        ):
             return tuple(_pattern(item, layer, env) for item in given)
         raise ValueError(f"must be a list of strings, not {given!r}")
     if key.type is Path:
-        if isinstance(given, str) and given and "\0" not in given:
+        if isinstance(given, str) and given and not paths.refusal(given):
             return _inside(paths.expand(given, env, layer.base), layer)
-        raise ValueError(f"must be a path, not {given!r}")
+        raise ValueError(f"must be a path, not {paths.shortened(repr(given))}")
     if key.counts and isinstance(given, int) and not isinstance(given, bool):
         return min(max(given, key.minimum), key.maximum)
     if isinstance(given, str) and given in key.words:
@@ -538,6 +540,6 @@ def _pattern(text: str, layer: Layer, env: Mapping[str, str]) -> str:
 
 
 def _inside(path: Path, layer: Layer) -> Path:
-    if layer.confined and not path.resolve().is_relative_to(layer.base.resolve()):
+    if layer.confined and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(layer.base)):
         raise ValueError(f"must not name a path outside the project: {path}")
     return path

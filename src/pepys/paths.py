@@ -6,6 +6,8 @@ import os.path
 from collections.abc import Mapping
 from pathlib import Path
 
+from pepys.errors import InvalidArgument
+
 
 def home(env: Mapping[str, str]) -> Path:
     """The user's home directory: `HOME`, else `USERPROFILE`, else what the account database says."""
@@ -20,6 +22,55 @@ def expand(text: str, env: Mapping[str, str], base: Path) -> Path:
     if text == "~" or text.startswith(("~/", "~\\")):
         base, text = home(env), text[2:]
     return Path(os.path.normpath(base / text))
+
+
+MOST_BYTES, MOST_NAME_BYTES = 4095, 255
+"""Of a path, and of one name in it: what file systems take."""
+
+
+def refusal(text: str) -> str:
+    """Why no file can have the path *text*; empty when one can."""
+    if "\0" in text:
+        return "holds the character U+0000"
+    try:
+        data = os.fsencode(text)
+    except UnicodeEncodeError:
+        return "is not Unicode"
+    if len(data) > MOST_BYTES:
+        return f"is longer than {MOST_BYTES} bytes"
+    if max(map(len, data.split(os.fsencode(os.sep)))) > MOST_NAME_BYTES:
+        return f"has a name of more than {MOST_NAME_BYTES} bytes"
+    return ""
+
+
+def named(text: str, what: str) -> str:
+    """*text*, the path that a caller names as *what*.
+
+    Raises:
+        InvalidArgument: No file can have it.
+    """
+    if refused := refusal(text):
+        raise InvalidArgument(f"{what} is no path: {shortened(text)} {refused}.")
+    return text
+
+
+def shortened(text: str, most: int = 100) -> str:
+    """*text* for a message: its two ends where it is long; no character that could not be printed."""
+    if len(text) > most:
+        text = f"{text[: most // 2]}…{text[-(most // 2) :]}"
+    return text if text.isprintable() else repr(text)
+
+
+def working_directory() -> Path:
+    """The process's own.
+
+    Raises:
+        InvalidArgument: It is gone.
+    """
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise InvalidArgument("The working directory is gone.", hint="Change to one that exists.") from error
 
 
 def cache_dir(env: Mapping[str, str]) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -36,22 +37,27 @@ def trusted(env: Mapping[str, str]) -> tuple[Path, ...]:
 
 def is_trusted(directory: Path, env: Mapping[str, str]) -> bool:
     """Whether *directory* is, or lies below, a trusted one. Symbolic links are resolved."""
-    resolved = directory.resolve()
+    resolved = _resolved(directory)
     return any(resolved.is_relative_to(granted) for granted in trusted(env))
 
 
 def grant(directory: Path, env: Mapping[str, str]) -> None:
     """Trust *directory* from now on."""
-    _write({*trusted(env), directory.resolve()}, env)
+    _write({*trusted(env), _resolved(directory)}, env)
 
 
 def revoke(directory: Path, env: Mapping[str, str]) -> bool:
     """Forget *directory*; false when it was not on the list."""
     listed = set(trusted(env))
-    if directory.resolve() not in listed:
+    if (resolved := _resolved(directory)) not in listed:
         return False
-    _write(listed - {directory.resolve()}, env)
+    _write(listed - {resolved}, env)
     return True
+
+
+def _resolved(directory: Path) -> Path:
+    # Path's own method raises where links form a circle.
+    return Path(os.path.realpath(directory))
 
 
 def _write(directories: set[Path], env: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
-from pepys import actions, config
+from pepys import actions, config, paths
 from pepys.actions.base import Parts
 from pepys.errors import InvalidArgument, UnknownAction
 from pepys.hosts import HOSTS
@@ -62,7 +62,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         now: Local time of the calls; None: the clock's.
 
     Raises:
-        InvalidArgument: There is no such host.
+        InvalidArgument: There is no such host, or a path can be none.
         InvalidConfiguration: Some configuration cannot be used.
     """
     if live is not None and live.leaf is not None and live.leaf not in live.entries:
@@ -73,10 +73,11 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
     if host != "all" and host not in HOSTS:
         raise InvalidArgument(f"Unknown host {host!r}.", hint=f"Known: {', '.join(sorted(HOSTS))}, all.")
     env = os.environ if env is None else env
-    base = Path(os.path.abspath(cwd or Path.cwd()))  # noqa: PTH100  (links stay as they were named)
+    base = Path(os.path.abspath(_named(cwd, "cwd") or paths.working_directory()))  # noqa: PTH100  (links stay as named)
 
-    def placed(path: Path | str | None) -> Path | None:
-        return None if path is None else Path(os.path.normpath(base / Path(path)))
+    def placed(path: Path | str | None, name: str) -> Path | None:
+        text = _named(path, name)
+        return None if text is None else Path(os.path.normpath(base / text))
 
     settings = config.load(env, base, config_overrides, trusted)
     if complete is None and settings.journal.model_api != "none":
@@ -88,15 +89,17 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         cwd=base,
         config=settings,
         env=env,
-        agent_dir=placed(agent_dir),
-        session_dirs=tuple(base / Path(path) for path in (*session_dirs, *settings.events.session_dirs)),
-        index_dir=placed(index_dir),
-        session_file=placed(session_file),
+        agent_dir=placed(agent_dir, "agent_dir"),
+        session_dirs=tuple(
+            base / str(_named(path, "session_dirs")) for path in (*session_dirs, *settings.events.session_dirs)
+        ),
+        index_dir=placed(index_dir, "index_dir"),
+        session_file=placed(session_file, "session_file"),
         current_session_id=current_session_id,
         live=live,
         invocation_entry_id=invocation_entry_id,
         tool_call_id=tool_call_id,
-        workspace_root=placed(workspace_root),
+        workspace_root=placed(workspace_root, "workspace_root"),
         shown=shown,
         trusted=trusted,
         patience_s=patience_s,
@@ -105,6 +108,10 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         now=now,
     )
     return Workspace(context)
+
+
+def _named(path: Path | str | None, name: str) -> str | None:
+    return None if path is None else paths.named(str(path), name)
 
 
 class Workspace:

@@ -68,6 +68,55 @@ def test_a_bad_line_is_answered_and_the_stream_goes_on(pepys: Pepys, context: di
     assert found[-1]["result"]["total"] > 0
 
 
+@pytest.mark.parametrize("name", ["cwd", "agentDir", "indexDir", "sessionFile", "workspaceRoot", "sessionDirs"])
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("\0", "holds the character U+0000"),
+        ("/a\0b", "holds the character U+0000"),
+        ("/\ud800", "is not Unicode"),
+        ("/" + "x" * 10_000, "is longer than 4095 bytes"),
+        ("/a" * 5_000, "is longer than 4095 bytes"),
+        ("~/" + "é" * 200, "has a name of more than 255 bytes"),
+    ],
+    ids=["nul", "nul within", "no unicode", "long", "deep", "long name"],
+)
+def test_a_context_whose_path_no_file_can_have_is_an_error_of_the_request(
+    pepys: Pepys, context: dict[str, Any], name: str, path: str, why: str
+) -> None:
+    given = {**context, name: [path] if name == "sessionDirs" else path}
+    request = {"id": 1, "ref": "tools.providers", "args": {}}
+
+    run = pepys("call", "--lines", stdin=stream({**request, "context": given}, {**request, "context": context}))
+
+    refused, after = answers(run)
+    assert refused["error"]["code"] == "invalid_argument"
+    assert refused["error"]["message"].startswith(f"{name} is no path: ")
+    assert why in refused["error"]["message"]
+    assert len(refused["error"]["message"]) < 250
+    assert "result" in after
+    assert run.stderr == ""
+
+
+@pytest.mark.parametrize("session", ["\0", "/a\0b", "/\ud800", "/" + "x" * 3000, "/" + "x" * 10_000])
+@pytest.mark.parametrize("end", ["", "/s.jsonl"])
+def test_a_session_that_no_file_can_be_is_not_found_or_not_taken(
+    pepys: Pepys, context: dict[str, Any], session: str, end: str
+) -> None:
+    calls = [("memory.expand", {"session": session + end})]
+    calls += [(ref, {"scope": f"session:{session}{end}"}) for ref in ("memory.recall", "memory.sessions")]
+
+    run = pepys(
+        "call", "--lines", stdin=stream(*({"ref": ref, "args": args, "context": context} for ref, args in calls))
+    )
+
+    errors = [answer.get("error") or answer["result"]["error"] for answer in answers(run)]
+    expected = "invalid_argument" if len(session) > 4096 else "session_not_found"
+    assert [error["code"] for error in errors] == [expected] * 3
+    assert max(len(error["message"]) for error in errors) < 4200
+    assert run.stderr == ""
+
+
 def test_a_line_without_end_is_refused_without_being_kept(
     pepys: Pepys, context: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

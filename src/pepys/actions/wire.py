@@ -71,15 +71,15 @@ def read_context(value: object, cwd: Path, env: Mapping[str, str]) -> dict[str, 
         env: For the home directory that a leading `~` stands for.
 
     Raises:
-        InvalidArgument: An unknown key, or a value of the wrong type.
+        InvalidArgument: An unknown key, a value of the wrong type, or a path that can be none.
     """
     if not isinstance(value, Mapping):
         raise InvalidArgument("Invalid arguments for context: it must be an object")
     given = schema.parse(CallContext, value, "context")
-    base = paths.expand(given.cwd, env, cwd) if given.cwd else cwd
+    base = paths.expand(paths.named(given.cwd, "cwd"), env, cwd) if given.cwd else cwd
 
-    def path(text: str | None) -> Path | None:
-        return None if text is None else paths.expand(text, env, base)
+    def path(text: str | None, name: str) -> Path | None:
+        return None if text is None else paths.expand(paths.named(text, name), env, base)
 
     live = None
     if given.live is not None:
@@ -89,15 +89,15 @@ def read_context(value: object, cwd: Path, env: Mapping[str, str]) -> dict[str, 
     keywords = {
         "host": given.host,
         "cwd": base if given.cwd else None,
-        "agent_dir": path(given.agent_dir),
-        "session_dirs": tuple(paths.expand(text, env, base) for text in given.session_dirs) or None,
-        "index_dir": path(given.index_dir),
-        "session_file": path(given.session_file),
+        "agent_dir": path(given.agent_dir, "agentDir"),
+        "session_dirs": tuple(path(text, "sessionDirs") for text in given.session_dirs) or None,
+        "index_dir": path(given.index_dir, "indexDir"),
+        "session_file": path(given.session_file, "sessionFile"),
         "current_session_id": given.current_session_id,
         "live": live,
         "invocation_entry_id": given.invocation_entry_id,
         "tool_call_id": given.tool_call_id,
-        "workspace_root": path(given.workspace_root),
+        "workspace_root": path(given.workspace_root, "workspaceRoot"),
         "shown": given.shown or None,
         "trusted": given.trusted,
         "config_overrides": given.config,

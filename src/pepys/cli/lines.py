@@ -8,9 +8,9 @@ import sys
 import traceback
 from collections import OrderedDict
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from pepys import paths
 from pepys.actions import wire
 from pepys.cli import options
 from pepys.cli.jsontext import read_json
@@ -90,6 +90,6 @@ class _Workspaces:
         from pepys import config, workspace
 
         # A context says more precisely what the command line says for all of them.
-        keywords = {**self.base, **wire.read_context(context, Path.cwd(), os.environ)}
+        keywords = {**self.base, **wire.read_context(context, paths.working_directory(), os.environ)}
         resolved = config.load(os.environ, keywords["cwd"], keywords.get("config_overrides"), keywords["trusted"])
         return workspace.open(**keywords, env=os.environ, patience_s=resolved.index.budget_ms / 1000)

@@ -147,26 +147,31 @@ def add_branches(parser: argparse.ArgumentParser) -> None:
 
 def keywords(args: argparse.Namespace, env: Mapping[str, str]) -> dict[str, Any]:
     """The keywords for `workspace.open` that the options of every command stand for."""
-    cwd = Path.cwd()
+    cwd = paths.working_directory()
 
-    def path(text: str | None) -> Path | None:
-        return None if text is None else paths.expand(text, os.environ, cwd)
+    def path(option: str, text: str | None) -> Path | None:
+        return None if text is None else paths.expand(paths.named(text, option), os.environ, cwd)
+
+    def resolved(option: str, text: str) -> Path:
+        # Path's own methods raise where links form a circle, or nobody has that name.
+        return Path(os.path.realpath(cwd / os.path.expanduser(paths.named(text, option))))
 
     def folder(option: str, text: str) -> Path:
         # A mistyped folder must not look like one without hits.
-        if (expanded := paths.expand(text, os.environ, cwd)).is_dir():
+        expanded = paths.expand(paths.named(text, option), os.environ, cwd)
+        if os.path.isdir(expanded):
             return expanded
-        raise InvalidArgument(f"{option}: there is no folder {expanded}.")
+        raise InvalidArgument(f"{option}: there is no folder {paths.shortened(str(expanded))}.")
 
     # Pi tells the commands that its tools run which session they belong to.
     told = env if args.session_file is None else {}
     return {
         "host": args.host,
-        "cwd": cwd if args.cwd is None else Path(args.cwd).expanduser().resolve(),  # hosts store it resolved
+        "cwd": cwd if args.cwd is None else resolved("--cwd", args.cwd),  # hosts store it resolved
         "agent_dir": None if args.agent_dir is None else folder("--agent-dir", args.agent_dir),
         "session_dirs": tuple(folder("--sessions", text) for text in args.sessions),
-        "index_dir": path(args.index_dir),
-        "session_file": path(args.session_file or told.get("PI_SESSION_FILE") or None),
+        "index_dir": path("--index-dir", args.index_dir),
+        "session_file": path("--session-file", args.session_file or told.get("PI_SESSION_FILE") or None),
         "current_session_id": told.get("PI_SESSION_ID") or None,
         "trusted": True if args.trust_project else None,
     }

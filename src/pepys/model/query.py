@@ -36,6 +36,9 @@ Role = Literal[
 """Spec 1's closed set and the roles that only some hosts have."""
 
 
+MOST_PATH_CHARS = 4096
+
+
 def about(text: str, **schema: Any) -> Mapping[str, Any]:
     """Field metadata: a description and JSON Schema keywords (`minimum`, `maximum`, `minLength`, ...)."""
     return {"description": text, "schema": schema}
@@ -66,7 +69,10 @@ class RecallRequest:
         default="any", metadata=about("Literal mode: entries with any of the words, or only those with all of them.")
     )
     scope: str | None = field(
-        default=None, metadata=about("session, project, global, or session:<id-or-path>. Default: session.")
+        default=None,
+        metadata=about(
+            "session, project, global, or session:<id-or-path>. Default: session.", maxLength=MOST_PATH_CHARS + 8
+        ),
     )
     branches: Branches = field(
         default="active", metadata=about("The selected branch of each session, or every branch.")
@@ -104,7 +110,10 @@ class SessionsRequest:
     """What `memory.sessions` is asked."""
 
     scope: str | None = field(
-        default=None, metadata=about("session, project, global, or session:<id-or-path>. Default: session.")
+        default=None,
+        metadata=about(
+            "session, project, global, or session:<id-or-path>. Default: session.", maxLength=MOST_PATH_CHARS + 8
+        ),
     )
     branches: Branches = field(
         default="active", metadata=about("The selected branch of each session, or every branch.")
@@ -117,7 +126,7 @@ class SessionsRequest:
 class ExpandRequest:
     """What `memory.expand` is asked. Selectors are a union; without one, only the entry count is returned."""
 
-    session: str = field(metadata=about("Session id or path of its file.", minLength=1))
+    session: str = field(metadata=about("Session id or path of its file.", minLength=1, maxLength=MOST_PATH_CHARS))
     branches: Branches = field(default="active", metadata=about("The selected branch of the session, or every branch."))
     indices: tuple[int, ...] = field(default=(), metadata=about("Record indices.", maxItems=100))
     entry_ids: tuple[str, ...] = field(default=(), metadata=about("Stable entry ids.", maxItems=100))

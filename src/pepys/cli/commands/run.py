@@ -48,7 +48,7 @@ def _source(named: str) -> str:
     if named == "-":
         data = sys.stdin.buffer.read(MAX_PROGRAM_BYTES + 1)
     else:
-        path = paths.expand(named, os.environ, Path.cwd())
+        path = paths.expand(paths.named(named, "PROGRAM"), os.environ, paths.working_directory())
         try:
             with path.open("rb") as file:
                 data = file.read(MAX_PROGRAM_BYTES + 1)

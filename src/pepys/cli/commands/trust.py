@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from pepys import trust
+from pepys import paths, trust
 from pepys.cli.output import Output
 from pepys.errors import InvalidArgument
 
@@ -20,14 +20,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, out: Output) -> int:
     """Change the list, and print it when no directory is named or JSON is asked for."""
     if args.path is not None:
-        directory = Path(args.path).resolve()
+        directory = Path(os.path.realpath(paths.named(args.path, "PATH")))
         if args.revoke:
             if not trust.revoke(directory, os.environ):
                 raise InvalidArgument(f"{directory} was not trusted.", hint="`pepys trust` lists what is.")
-        elif directory.is_dir():
+        elif os.path.isdir(directory):
             trust.grant(directory, os.environ)
         else:
-            raise InvalidArgument(f"{directory} is no directory.")
+            raise InvalidArgument(f"{paths.shortened(str(directory))} is no directory.")
     elif args.revoke:
         raise InvalidArgument("--revoke needs a PATH.")
     listed = [str(directory) for directory in trust.trusted(os.environ)]
