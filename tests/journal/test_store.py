@@ -189,3 +189,30 @@ def test_threads_of_one_process_write_one_heading(tmp_path: Path) -> None:
         thread.join()
 
     assert (tmp_path / "2026-08-13.md").read_text().count("## Session") == 1
+
+
+@pytest.mark.requirement("journal.store.links")
+def test_a_daily_file_that_is_a_link_to_a_file_elsewhere_is_neither_read_nor_written(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("### 10:00\n- walrus\n")
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    (memory / "2026-08-13.md").symlink_to(secret)
+
+    with pytest.raises(OSError, match="link"):
+        store.append(str(memory), NOON, "- x", origin())
+
+    assert store.read(str(memory / "2026-08-13.md")) == ""
+    assert secret.read_text() == "### 10:00\n- walrus\n"
+
+
+@pytest.mark.requirement("journal.store.links")
+def test_a_store_may_be_a_link_and_a_file_a_link_within_it(tmp_path: Path) -> None:
+    (tmp_path / "mesh").mkdir()
+    (tmp_path / "memory").symlink_to(tmp_path / "mesh")
+    (tmp_path / "mesh" / "real.md").write_text("### 10:00\n- one\n\n")
+    (tmp_path / "mesh" / "2026-08-13.md").symlink_to("real.md")
+
+    store.append(str(tmp_path / "memory"), NOON, "- two", origin())
+
+    assert "- two" in (tmp_path / "mesh" / "real.md").read_text()

@@ -6,6 +6,7 @@ is one `write` to a file opened with O_APPEND, so that entries neither interleav
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 import threading
@@ -31,6 +32,21 @@ def day_file(store: str, day: date) -> str:
     return os.path.join(store, f"{day.isoformat()}.md")
 
 
+def own(path: str) -> bool:
+    """Whether a file lies in its directory, or is a link that stays there.
+
+    A store comes with a repository, and a repository from anywhere: a link in it must neither make memory of a file of
+    the user's, nor write memory into one. The store itself may be a link; that is how a mesh shares one.
+    """
+    return os.path.dirname(os.path.realpath(path)) == os.path.realpath(os.path.dirname(path))
+
+
+def _checked(path: str) -> str:
+    if not own(path):
+        raise OSError(errno.ELOOP, "a daily file must not be a link to a file elsewhere", path)
+    return path
+
+
 def append(store: str, moment: datetime, content: str, origin: Anchor | None = None) -> str:
     """Append one entry to its day's file, and return the file's path.
 
@@ -47,7 +63,7 @@ def append(store: str, moment: datetime, content: str, origin: Anchor | None = N
     Path(store).mkdir(parents=True, exist_ok=True)
     session = (path, origin.session if origin else "")
     # Threads of this process would otherwise both find that the heading is missing.
-    with _WRITING, open(path, "a+b", buffering=0) as file:
+    with _WRITING, open(_checked(path), "a+b", buffering=0) as file:
         heading = session not in _HEADED and not _has_heading(read(path), session[1])
         text = entries.printed(f"{moment:%H:%M}", content, origin, heading=heading)
         if not _ends_a_line(file.fileno()):
@@ -65,7 +81,7 @@ def append_text(store: str, day: date, text: str) -> str:
     """
     path = day_file(store, day)
     Path(store).mkdir(parents=True, exist_ok=True)
-    with open(path, "ab", buffering=0) as file:
+    with open(_checked(path), "ab", buffering=0) as file:
         _write(file.fileno(), text.encode("utf-8", "replace"))
     return path
 
@@ -89,9 +105,13 @@ def _write(descriptor: int, data: bytes) -> None:
 def read(path: str) -> str:
     """The text of a daily file; "" when there is none. Bytes that are not UTF-8 are U+FFFD.
 
+    A link to a file elsewhere is none.
+
     Raises:
         OSError: It is there and cannot be read.
     """
+    if not own(path):
+        return ""
     try:
         return Path(path).read_bytes().decode("utf-8", "replace")
     except (FileNotFoundError, NotADirectoryError):
