@@ -29,6 +29,7 @@ JOURNAL: Mapping[str, tuple[tuple[str, ...], ...]] = {
             "journal.format.entry",
             "An entry is `### HH:MM`, its anchor and bullets, byte for byte as the mesh writes it.",
         ),
+        ("journal.store.links", "A daily file that is a link to a file elsewhere is neither read nor written."),
         ("journal.mesh.variations", "Entries of other agents are read in all their small variations."),
         ("journal.format.anchor", "The anchor carries session, entry and transcript, whatever the path looks like."),
         ("journal.write.entry", "memory_write appends one entry with the session's anchor."),
