@@ -1,6 +1,6 @@
 """Formats, held to memsearch itself: it reads what Pepys writes, and Pepys reads and forgets what it writes.
 
-These tests run where `PEPYS_TEST_MEMSEARCH` names its commands (see `test_memsearch`); Pepys indexes with its own engine.
+These tests run where `PEPYS_TEST_MEMSEARCH` names its commands (see `test_memsearch`), over Pepys's own engine.
 """
 
 from __future__ import annotations
