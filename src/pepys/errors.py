@@ -68,6 +68,35 @@ class EventNotFound(PepysError):
         super().__init__("Session or entry not found.")
 
 
+class InvalidRegex(InvalidArgument):
+    """A pattern is no regular expression. Recall carries this and the next three in `coverage.error`."""
+
+    code = "invalid_regex"
+    hint = "Patterns are JavaScript's, with the flags i and u: see docs/reference/regex.md."
+
+
+class RegexTooLarge(InvalidArgument):
+    """A pattern is longer than `memory.regexMaxPatternBytes`."""
+
+    code = "regex_pattern_too_large"
+
+
+class RegexTimeout(PepysError):
+    """A pattern took longer than `memory.regexTimeoutMs`: nothing is known."""
+
+    code = "regex_timeout"
+    exit_status = 7
+    hint = "Put a word that must occur into the pattern, narrow the scope, or raise memory.regexTimeoutMs."
+
+
+class RegexWorkerFailed(PepysError):
+    """The process that matches a pattern failed: nothing is known."""
+
+    code = "regex_worker_error"
+    exit_status = 7
+    hint = "Ask again."
+
+
 class UnknownAction(PepysError):
     """No action has this ref."""
 

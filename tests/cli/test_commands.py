@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pepys import samples
+from pepys.recall.regex import matching
 from tests.cli.conftest import Pepys
 
 Shop = tuple[str, ...]
@@ -127,6 +128,7 @@ def test_a_long_record_is_printed_whole(pepys: Pepys, home: Path, tmp_path: Path
         (["expand", "x", "--range", "3"], "invalid_argument", 2),
         (["recall", "x", "--limit", "99"], "invalid_argument", 2),
         (["recall", "x", "--since", "soon"], "invalid_argument", 2),
+        (["sessions", "--scope", "session:nowhere"], "session_not_found", 4),
         (["recall", "x", "--scope", "session:nowhere"], "session_not_found", 4),
         (["recall", "--nonsense"], "invalid_argument", 2),
         (["recall", "x", "--sessions", "missing"], "invalid_argument", 2),
@@ -150,6 +152,39 @@ def test_an_error_has_a_code_for_programs_and_words_for_people(
     if arguments[0] != "call":
         assert for_people.stdout == ""
         assert for_people.stderr.startswith("pepys: ")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "code", "status"),
+    [
+        ("time(out", "invalid_regex", 2),
+        ("x" * 1025, "regex_pattern_too_large", 2),
+        ("stock", "regex_timeout", 7),
+        ("stock", "regex_worker_error", 7),
+    ],
+)
+def test_a_pattern_that_could_not_be_matched_is_an_error_and_not_an_answer_without_hits(
+    pepys: Pepys, shop: Shop, monkeypatch: pytest.MonkeyPatch, pattern: str, code: str, status: int
+) -> None:
+    def ask(*given: object) -> dict[int, int]:
+        raise matching._Refused(code, "It did not end well.")
+
+    monkeypatch.setattr(matching, "_ask", ask)
+
+    for_people = pepys("recall", "--regex", pattern, *shop)
+    for_programs = pepys("recall", "--regex", pattern, "--json", *shop)
+    called = pepys(
+        "call", "memory.recall", json.dumps({"query": pattern, "queryMode": "regex", "scope": "project"}), *shop
+    )
+
+    assert for_people.status == for_programs.status == called.status == status
+    assert for_people.stdout == ""
+    assert for_people.stderr.startswith("pepys: ")
+    assert "No hits" not in for_people.stderr
+    assert "--scope" not in for_people.stderr
+    for page in (for_programs.json, called.json):
+        assert page["coverage"]["error"]["code"] == code
+        assert page["hits"] == []
 
 
 def test_a_hit_a_token_and_a_page_can_be_pasted_into_call(pepys: Pepys, shop: Shop) -> None:

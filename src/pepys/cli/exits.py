@@ -27,7 +27,19 @@ def error_of(error: Mapping[str, Any]) -> PepysError:
     return raised
 
 
+def carried(page: object) -> PepysError | None:
+    """The error that a result carries: its own, or one in its coverage, of a pattern that could not be matched."""
+    if not isinstance(page, Mapping):
+        return None
+    coverage = page.get("coverage")
+    for carrier in (page, coverage if isinstance(coverage, Mapping) else {}):
+        error = carrier.get("error")
+        if isinstance(error, Mapping) and "code" in error:
+            return error_of(error)
+    return None
+
+
 def page_status(page: object) -> int:
     """The exit status of a result: that of the error it carries, else 0."""
-    error = page.get("error") if isinstance(page, Mapping) else None
-    return error_of(error).exit_status if isinstance(error, Mapping) else 0
+    error = carried(page)
+    return 0 if error is None else error.exit_status

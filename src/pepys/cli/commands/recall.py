@@ -77,15 +77,18 @@ def show_page(page: Mapping[str, Any], request: Mapping[str, object], out: Outpu
         page: The result of `memory.recall`.
         request: Its arguments, for marking matches.
         given: Options that a command needs to see the same sessions.
+
+    Raises:
+        PepysError: The page carries it, and people are to read it.
     """
     from pepys.cli import render
-    from pepys.cli.exits import page_status
+    from pepys.cli.exits import carried, page_status
 
     if out.as_json:
         out.json(page)
         return page_status(page)
-    if page.get("error"):
-        raise_page(page["error"])
+    if error := carried(page):
+        raise error  # an answer that is none has neither hits nor hints
     phrase = request.get("queryMode") == "phrase"
     # What a pattern matched is not told, and this process evaluates none.
     query = "" if request.get("queryMode") == "regex" else str(request.get("query", ""))
@@ -96,17 +99,6 @@ def show_page(page: Mapping[str, Any], request: Mapping[str, object], out: Outpu
             out.line(*line)
     _conclude(page, request, out)
     return 0
-
-
-def raise_page(error: Mapping[str, Any]) -> None:
-    """Raise the error that a page carries.
-
-    Raises:
-        PepysError: With the code, the message and the exit status of the page's error.
-    """
-    from pepys.cli.exits import error_of
-
-    raise error_of(error)
 
 
 def _conclude(page: Mapping[str, Any], request: Mapping[str, object], out: Output) -> None:
