@@ -1,178 +1,212 @@
-"""Formats, held to memsearch itself: it reads what Pepys writes, and Pepys reads and forgets what it writes.
+"""Engine `milvus` beside memsearch itself, as it is published: each indexes, the other finds.
 
-These tests run where `PEPYS_TEST_MEMSEARCH` names memsearch's executable, of any version from 0.4.17 on.
+memsearch is too heavy to be a dependency of the tests. They run where its commands are named, several with the path
+separator between them, one a version:
+
+    python -m venv /tmp/ms && /tmp/ms/bin/pip install memsearch && pip install -e '.[dev,milvus]'
+    PEPYS_TEST_MEMSEARCH=/tmp/ms/bin/memsearch pytest tests/journal/test_memsearch.py
+
+No model is downloaded: both are given an endpoint on this machine.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
-import threading
+import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pepys.journal import entries, store
+from tests.journal.endpoint_of_vectors import Endpoint
 from tests.journal.project import Project, entry
-from tests.recall.diary import said, user
+from tests.journal.shared import Shared, texts
 
-Json = dict[str, Any]
+COMMANDS = [name for name in os.environ.get("PEPYS_TEST_MEMSEARCH", "").split(os.pathsep) if name]
 
-EXECUTABLE = os.environ.get("PEPYS_TEST_MEMSEARCH", "")
-
-pytestmark = pytest.mark.skipif(
-    not EXECUTABLE, reason="PEPYS_TEST_MEMSEARCH does not name memsearch's executable (pip install memsearch)"
-)
-
-
-class Service(BaseHTTPRequestHandler):
-    """Embeddings that only tell texts apart, and a model that always says the same."""
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.path.endswith("/embeddings"):
-            texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
-            data = [{"object": "embedding", "index": at, "embedding": vector(text)} for at, text in enumerate(texts)]
-            answer: Json = {
-                "object": "list",
-                "data": data,
-                "model": "m",
-                "usage": {"prompt_tokens": 1, "total_tokens": 1},
-            }
-        else:
-            message = {"role": "assistant", "content": "## Topics\n\n- caches, condensed"}
-            choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
-            usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-            answer = {
-                "id": "1",
-                "object": "chat.completion",
-                "created": 1,
-                "model": "m",
-                "choices": choices,
-                "usage": usage,
-            }
-        data_ = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data_)))
-        self.end_headers()
-        self.wfile.write(data_)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+pytestmark = [
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.skipif(not COMMANDS, reason="memsearch is not installed: PEPYS_TEST_MEMSEARCH names no command of it"),
+]
 
 
-def vector(text: object) -> list[float]:
-    digest = hashlib.sha256(str(text).encode()).digest() * 48
-    return [byte / 255 - 0.5 for byte in digest]
+class Memsearch:
+    """The command of one version, run in a project."""
 
+    def __init__(self, command: str, shared: Shared) -> None:
+        self._command, self._shared = command, shared
 
-@pytest.fixture(scope="module")
-def service() -> Iterator[str]:
-    server = HTTPServer(("127.0.0.1", 0), Service)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    server.server_close()
-
-
-class Theirs:
-    """memsearch in the home of a project."""
-
-    def __init__(self, project: Project, service: str) -> None:
-        self.project = project
-        home = project.home / ".memsearch"
-        home.mkdir()
-        (home / "config.toml").write_text(
-            f'[embedding]\nprovider = "openai"\nbase_url = "{service}"\napi_key = "x"\n'
-            f'[llm]\nprovider = "openai"\nbase_url = "{service}"\napi_key = "x"\nmodel = "m"\n'
-        )
-
-    def run(self, *arguments: str) -> str:
+    def __call__(self, *arguments: str, fails: bool = False) -> str:
+        # fmt: off
         done = subprocess.run(
-            [EXECUTABLE, *arguments], cwd=self.project.root, env=self.project.env, capture_output=True, text=True
+            [self._command, *arguments], cwd=self._shared.project.root, capture_output=True, text=True, timeout=120,
+            env={**self._shared.project.env, "TOKENIZERS_PARALLELISM": "false"},
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        # fmt: on
+        assert (done.returncode != 0) == fails, done.stderr
+        return done.stderr if fails else done.stdout
+
+    def index(self) -> None:
+        self("index", str(self._shared.project.store), "-c", self._shared.place().collection)
+
+    def search(self, query: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(
+            self("search", "-j", "-c", self._shared.place().collection, "--", query)
+        )
+        return found
 
 
 @pytest.fixture
-def theirs(project: Project, service: str) -> Theirs:
-    return Theirs(project, service)
+def endpoint() -> Iterator[Endpoint]:
+    made = Endpoint()
+    yield made
+    made.close()
 
 
-def collection(project: Project) -> str:
-    return str(project.call("journal.status")["collection"])
+@pytest.fixture
+def shared(project: Project, endpoint: Endpoint) -> Shared:
+    pytest.importorskip("pymilvus", reason="pymilvus is not installed: pip install 'pepys[milvus]'")
+    made = Shared(project, endpoint)
+    project.write_day(
+        f"\n## Session 22:41\n\n{entry('22:41', 'moved the hot cache to Redis')}{entry('22:55', 'dropped varnish')}"
+    )
+    return made
 
 
-@pytest.mark.requirement("journal.format.entry", "journal.format.anchor")
-def test_memsearch_finds_and_opens_what_pepys_writes_anchor_included(theirs: Theirs) -> None:
-    project = theirs.project
-    folder = project.home / "my sessions"
-    path = project.session("s1", user("u1", None, "x"), said("a1", "u1", "y"), folder=folder)
-    content = "# Big\n- moved the hot cache\n```sh\n# a comment\nls\n```\n<!-- session:evil turn:x transcript:/y -->"
-    project.call("journal.write", {"content": content}, session_file=path)
-    name = collection(project)
-
-    theirs.run("index", str(project.store), "-c", name)
-    (hit,) = json.loads(theirs.run("search", "-j", "-k", "5", "-c", name, "--", "hot cache"))
-    section = json.loads(theirs.run("expand", "-j", "-c", name, "--", hit["chunk_hash"]))
-
-    (block,) = entries.blocks(store.read(str(project.day())))
-    assert hit["content"] == block.text  # one chunk: nothing in it was taken for a heading
-    assert section["content"].strip() == block.text
-    assert section["anchor"]["session"] == "s1"
-    assert section["anchor"]["turn"] == "a1"
-    given = section["anchor"]["transcript"]
-    assert project.call("journal.transcript", {"transcript_path": given, "turn": "a1"})["turns"]
+@pytest.fixture(params=COMMANDS)
+def memsearch(request: pytest.FixtureRequest, shared: Shared) -> Memsearch:
+    return Memsearch(request.param, shared)
 
 
-@pytest.mark.requirement("journal.status.index_state")
-def test_pepys_reads_memsearchs_index_state(theirs: Theirs) -> None:
-    project = theirs.project
-    project.write_day(entry("10:00", "one"))
-    theirs.run("index", str(project.store), "-c", collection(project))
+def test_memsearch_indexes_and_pepys_finds(memsearch: Memsearch, shared: Shared) -> None:
+    memsearch.index()
+    shared.endpoint.asked.clear()
+    state = shared.state_file.read_bytes()
+    own = shared.index()
 
-    text = project.call("journal.status")["text"]
+    refreshed = own.refresh()
+    (best, *_) = own.search("hot cache", 5)
 
-    assert f"index state: {project.store.parent}/.index-state.json\nindex: ok (last indexed " in text
+    assert (refreshed.chunks, refreshed.embedded, refreshed.removed) == (2, 0, 0)
+    assert shared.endpoint.texts == ["hot cache"]
+    assert shared.state_file.read_bytes() == state  # there was nothing to do
+    (theirs, *_) = memsearch.search("hot cache")
+    chunk = best.chunk
+    assert (
+        theirs.items()
+        >= {
+            "chunk_hash": chunk.id,
+            "content": chunk.text,
+            "source": chunk.path,
+            "heading": chunk.heading,
+            "heading_level": chunk.level,
+            "start_line": chunk.first,
+            "end_line": chunk.last,
+        }.items()
+    )
 
 
-@pytest.mark.requirement("journal.compact.block", "journal.compact.forget")
-def test_pepys_reads_and_forgets_memsearchs_compaction(theirs: Theirs) -> None:
-    project = theirs.project
-    project.write_day(entry("10:00", "one"))
-    name = collection(project)
-    theirs.run("index", str(project.store), "-c", name)
-    theirs.run("compact", "-o", str(project.store.parent), "-c", name)
-    (path,) = [path for path in project.store.glob("*.md") if "Memory Compact" in path.read_text()]
+def test_pepys_indexes_and_memsearch_finds(memsearch: Memsearch, shared: Shared) -> None:
+    shared.index().refresh()
+    shared.endpoint.asked.clear()
 
-    hit = project.call("journal.search", {"query": "caches condensed"})["hits"][0]
-    answer = project.call("journal.forget", {"chunk_hash": hit["chunk_hash"]})
+    (theirs, *_) = memsearch.search("hot cache")
+    memsearch.index()
+
+    assert theirs["content"] == entry("22:41", "moved the hot cache to Redis").rstrip()
+    assert shared.endpoint.texts == ["hot cache"]  # memsearch found nothing to embed again
+    assert memsearch("stats", "-c", shared.place().collection).strip() == "Total indexed chunks: 2"
+    (expanded, *_) = shared.index().search("hot cache", 1)
+    assert "moved the hot cache" in memsearch("expand", "-c", shared.place().collection, "--", expanded.chunk.id)
+
+
+def test_each_follows_what_the_other_wrote(memsearch: Memsearch, shared: Shared) -> None:
+    own = shared.index()
+    memsearch.index()
+    shared.project.day().write_text(shared.project.day().read_text() + entry("23:10", "bought a harpsichord"))
+    own.refresh()
+    assert memsearch.search("harpsichord")[0]["heading"] == "23:10"
+
+    shared.project.write_day(entry("08:00", "sold the harpsichord"), "2026-08-14")
+    memsearch.index()
+    time.sleep(0.05)
+    assert [hit.chunk.text.rpartition("\n")[2] for hit in own.search("sold harpsichord", 1)] == [
+        "- sold the harpsichord"
+    ]
+
+    shared.project.day("2026-08-14").unlink()
+    own.refresh()
+    assert own.search("sold", 5) == []  # the file is gone, though nobody has removed its rows
+    shared.index().refresh()
+    assert "2026-08-14" not in json.dumps(memsearch.search("harpsichord"))
+    assert texts(own)[-1] == "- bought a harpsichord"
+
+
+def test_both_embed_the_same_text_and_record_the_same_state(memsearch: Memsearch, shared: Shared) -> None:
+    memsearch.index()
+    theirs, state = shared.endpoint.texts, json.loads(shared.state_file.read_text())
+    memsearch("reset", "-c", shared.place().collection, "--yes")
+    shared.endpoint.asked.clear()
+
+    shared.index().refresh()
+
+    ours = json.loads(shared.state_file.read_text())
+    assert shared.endpoint.texts == theirs
+    assert ours.keys() == state.keys()
+    assert {key: value for key, value in ours.items() if not key.endswith("_at")} == {
+        key: value for key, value in state.items() if not key.endswith("_at")
+    }
+
+
+def test_long_sections_strange_headings_and_code_are_one_to_both(memsearch: Memsearch, shared: Shared) -> None:
+    shared.project.write_day(
+        f"preamble text\n\n# {'h' * 900}\nbody\n\n## Memory Compact 10:00\n\n- summary\n\n"
+        f"### 11:00\n```sh\n# install\nls\n```\n\n### 12:00\n{'- a long bullet. ' * 200}\n\n### 12:30\n- 我们把缓存移到了 Redis。"
+        "\n\r\n",
+        "2026-08-15",
+    )
+    memsearch.index()
+
+    refreshed = shared.index().refresh()
+
+    assert (refreshed.embedded, refreshed.removed) == (0, 0)
+
+
+def test_what_pepys_forgot_memsearch_does_not_find(memsearch: Memsearch, shared: Shared) -> None:
+    memsearch.index()
+    shared.project.write_day(entry("22:41", "moved the hot cache to Redis"))
+
+    assert shared.index().purge()
+
+    assert b"varnish" not in b"".join(path.read_bytes() for path in shared.database.rglob("*") if path.is_file())
+    memsearch.index()
+    assert [hit["heading"] for hit in memsearch.search("varnish")] == ["22:41"]
+
+
+def test_a_collection_that_memsearch_does_not_have_is_missing_to_both(memsearch: Memsearch, shared: Shared) -> None:
+    assert shared.index().status().chunks is None
+    assert shared.place().collection in memsearch("stats", "-c", shared.place().collection, fails=True)
+
+
+def test_memsearch_waits_for_nobody_and_pepys_gives_up_nothing_between_calls(
+    memsearch: Memsearch, shared: Shared
+) -> None:
+    own = shared.index()
+    own.refresh()
+    own.search("cache", 5)
+
+    assert memsearch.search("cache")  # it would fail at once if this process had the database open
+
+
+def test_compaction_blocks_of_memsearch_are_read(memsearch: Memsearch, shared: Shared) -> None:
+    shared.project.write_day("# 2026-08-16\n\n## Memory Compact 09:30\n\n- the harpsichord was tuned\n", "2026-08-16")
+    memsearch.index()
+    settings = shared.project.config(engine="milvus")
+    (hit, *_) = shared.project.call("journal.search", {"query": "harpsichord"}, **settings)["hits"]
+
+    answer = shared.project.call("journal.forget", {"chunk_hash": hit["chunk_hash"]}, **settings)
 
     assert answer["kind"] == "compact"
-    assert not path.exists() or "condensed" not in path.read_text()
-    assert Path(project.day()).read_text() == entry("10:00", "one")
-
-
-@pytest.mark.requirement("journal.collection.recorded")
-def test_the_recorded_collection_is_read_from_where_memsearch_writes_it(theirs: Theirs) -> None:
-    from pepys.journal import fan_out
-
-    project = theirs.project
-    for name, below in (("one", ".memsearch/memory"), ("two", "memory")):
-        other = project.home / "code" / name
-        directory = other / below
-        directory.mkdir(parents=True)
-        (directory / "2026-08-13.md").write_text(entry("10:00", "one"))
-        if below == "memory":
-            project.env = {**project.env, "MEMSEARCH_DIR": str(other)}
-        theirs.run("index", str(directory), "-c", "ms_recorded")
-
-        assert fan_out._recorded(str(directory)) == "ms_recorded"
+    assert "harpsichord" not in json.dumps(memsearch.search("harpsichord"))

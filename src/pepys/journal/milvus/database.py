@@ -27,10 +27,14 @@ Row = dict[str, Any]
 
 TEXT_FIELDS = ("chunk_hash", "content", "source", "heading", "heading_level", "start_line", "end_line")
 
+CONTENT_BYTES = 65_535
+HEADING_BYTES = 1024
+
 MOST = 16_384
 """How many rows Milvus returns at most for one question."""
 
 _ROWS_AT_ONCE = 500
+_ALL = 1 << 30
 _CONNECT_S = 10.0
 
 _TURNS: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
@@ -82,7 +86,7 @@ class Database:
             try:
                 client = self._opened()
                 try:
-                    collection = Collection(client, name)
+                    collection = Collection(client, name, lite=self.path is not None)
                     if not collection.ready(create):
                         raise NeverIndexed
                     yield collection
@@ -131,7 +135,7 @@ class Database:
     def _connected(self) -> Any:
         import pymilvus
 
-        for logger in ("pymilvus", "milvus_lite"):  # they print every failure that is handled here
+        for logger in ("pymilvus", "milvus_lite", "grpc._server"):  # they print every failure that is handled here
             logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
         if self.path is not None:
             os.makedirs(os.path.dirname(self.path), exist_ok=True)
@@ -160,8 +164,8 @@ class Database:
 class Collection:
     """One of memsearch's collections, while its database is open."""
 
-    def __init__(self, client: Any, name: str) -> None:
-        self._client, self.name = client, name
+    def __init__(self, client: Any, name: str, *, lite: bool) -> None:
+        self._client, self.name, self._lite = client, name, lite
 
     def ready(self, create: int | None) -> bool:
         """Load it, or create it for vectors of so many dimensions; whether it is there."""
@@ -184,6 +188,9 @@ class Collection:
 
     def rows(self, where: str, fields: Sequence[str]) -> Iterator[Row]:
         """All rows that *where* holds of, in no order."""
+        if self._lite:  # returns any number at once, and has no clock for an iterator
+            yield from self._client.query(self.name, filter=where, output_fields=list(fields), limit=_ALL)
+            return
         found = self._client.query_iterator(
             self.name, batch_size=1000, filter=where, output_fields=list(fields), consistency_level="Strong"
         )
@@ -248,7 +255,7 @@ class Collection:
         if self._client.has_collection(fresh):
             self._client.drop_collection(fresh)  # of a process that was killed; the old one is still whole
         self._create(fresh, self.dimensions())
-        copy = Collection(self._client, fresh)
+        copy = Collection(self._client, fresh, lite=self._lite)
         waiting: list[Row] = []
         for row in self.rows("", ("*",)):
             row.pop("sparse_vector", None)  # Milvus makes it of the content
@@ -265,16 +272,20 @@ class Collection:
         self._client.flush(self.name)
         self._client.compact(self.name)
 
+    def drop(self) -> None:
+        """Remove it with all of its rows."""
+        self._client.drop_collection(self.name)
+
     def _create(self, name: str, dimensions: int) -> None:
         from pymilvus import DataType, Function, FunctionType
 
         schema = self._client.create_schema(auto_id=False, enable_dynamic_field=True)
         schema.add_field("chunk_hash", DataType.VARCHAR, is_primary=True, max_length=64)
         schema.add_field("embedding", DataType.FLOAT_VECTOR, dim=dimensions)
-        schema.add_field("content", DataType.VARCHAR, max_length=65_535, enable_analyzer=True)
+        schema.add_field("content", DataType.VARCHAR, max_length=CONTENT_BYTES, enable_analyzer=True)
         schema.add_field("sparse_vector", DataType.SPARSE_FLOAT_VECTOR)
-        for field in ("source", "heading"):
-            schema.add_field(field, DataType.VARCHAR, max_length=1024)
+        schema.add_field("source", DataType.VARCHAR, max_length=1024)
+        schema.add_field("heading", DataType.VARCHAR, max_length=HEADING_BYTES)
         for field in ("heading_level", "start_line", "end_line"):
             schema.add_field(field, DataType.INT64)
         schema.add_function(

@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,17 @@ from pepys.journal.chunk import Piece
 from pepys.journal.embedders.base import EmbedderFailed
 from pepys.journal.fusion import Calibration, Ranked, calibrated, fused, rarity, share
 from pepys.journal.milvus import recorded, relevance
-from pepys.journal.milvus.database import MOST, TEXT_FIELDS, Collection, Database, Row, below, of_sources
+from pepys.journal.milvus.database import (
+    CONTENT_BYTES,
+    HEADING_BYTES,
+    MOST,
+    TEXT_FIELDS,
+    Collection,
+    Database,
+    Row,
+    below,
+    of_sources,
+)
 from pepys.journal.milvus.embedding import BATCH, Embedding
 from pepys.model.source import Stamp
 from pepys.paths import make_private
@@ -57,6 +68,7 @@ class SharedIndex:
         self._filters = [key for key in ("indexing.ignore_files", "indexing.exclude") if shared.get(key)]
         self._state_file = recorded.path(place, env)
         self._settled: Stamps | None = None  # files that the collection holds as they are; None: it was not looked at
+        self._seen: set[str] = set()  # files that the last refresh listed
         self._purging = Path(place.directory, "purge")  # is there while a purge is due
         self._count = 0  # rows, when last looked at
         self._why = ""  # the last refresh could not index, or the last search not compare vectors
@@ -89,7 +101,11 @@ class SharedIndex:
         wanted: dict[str, _Wanted] = {}
         for path in changed:
             try:
-                wanted.update(self._wanted(path, model))
+                found = dict(self._wanted(path, model))
+                if any(len(one.piece.text.encode("utf-8", "replace")) > CONTENT_BYTES for one in found.values()):
+                    failed[path] = f"a chunk is longer than {CONTENT_BYTES} bytes (chunking.max_chunk_size)"
+                else:
+                    wanted.update(found)
             except OSError as error:
                 failed[path] = f"{type(error).__name__}: {error.strerror}"
         run = recorded.Run(self._state_file, self._place, self._database.uri)
@@ -114,13 +130,14 @@ class SharedIndex:
             for path, stamp in stamps.items()
             if path not in behind and path not in failed and settled(stamp, now)
         }
+        self._seen = set(stamps)
         self._why = next(iter(failed.values()), "")
         return Refreshed(len(stamps), self._count, len(made), len(gone), failed, bool(behind))
 
     def _write(self, rows: Sequence[Row], gone: Sequence[str]) -> None:
         if not rows and not gone:
             return
-        with self._database.borrowed(self._place.collection) as collection:
+        with self._borrowed() as collection:
             collection.put(rows)  # first: what replaces a chunk is in before it goes
             collection.remove(gone)
             self._count = collection.count()
@@ -135,10 +152,11 @@ class SharedIndex:
     ) -> _Plan:
         """What the collection lacks and has too much of; nothing is written yet but a collection that is missing."""
         readable = [path for path in changed if path not in failed]
-        vanished = [path for path in self._settled or {} if path not in stamps]
+        vanished = [path for path in self._seen if path not in stamps]
         try:
-            with self._database.borrowed(self._place.collection) as collection:
-                if self._settled is None:
+            with self._borrowed() as collection:
+                count = collection.count()
+                if self._settled is None or count != self._count:  # others have written since
                     found = [row for row in collection.rows(below(self._store + os.sep), _KNOWN) if self._mine(row)]
                 else:
                     sources = [*readable, *vanished]
@@ -159,7 +177,7 @@ class SharedIndex:
                     str(row["content"]): row["embedding"]
                     for row in collection.with_ids(list(donors.values()), ("content", "embedding"))
                 }
-                count, dimensions = collection.count(), collection.dimensions()
+                dimensions = collection.dimensions()
         except NeverIndexed:
             return self._first(list(wanted.values()))
         moved = [one.row(vectors[one.piece.text]) for one in new if one.piece.text in vectors]
@@ -173,7 +191,7 @@ class SharedIndex:
             dimensions = self._embedding.dimensions()
         except EmbedderFailed:
             return _Plan(wanted, [], {}, 0, None)  # `_embedded` says why
-        with self._database.borrowed(self._place.collection, create=dimensions):
+        with self._borrowed(create=dimensions):
             return _Plan(wanted, [], {}, 0, dimensions)
 
     def _embedded(self, plan: _Plan, failed: dict[str, str], deadline: float | None) -> tuple[list[Row], set[str]]:
@@ -197,7 +215,7 @@ class SharedIndex:
         """See `Index`. The query is embedded before the database is opened."""
         vector = self._vector(query)
         where = below(path_prefix) if path_prefix else ""
-        with self._database.borrowed(self._place.collection) as collection:
+        with self._borrowed() as collection:
             count = collection.count()
             if not count or k < 1:
                 return []
@@ -206,18 +224,32 @@ class SharedIndex:
             rows = {str(row["chunk_hash"]): row for row, _ in words}
             lacking = [id_ for id_, _ in near[: max(k, POOL)] if id_ not in rows]
             rows.update((str(row["chunk_hash"]), row) for row in collection.with_ids(lacking, TEXT_FIELDS))
-        if path_prefix:
-            rows = {id_: row for id_, row in rows.items() if str(row["source"]).startswith(path_prefix)}
+        rows = {id_: row for id_, row in rows.items() if str(row["source"]).startswith(path_prefix or "")}
+        rows = self._standing(rows)
         cosines = dict(near)
         # Past what Milvus returns at once only the nearest are seen, and they say nothing about the rest.
         means = relevance.calibration(list(cosines.values())) if count <= MOST else _NOTHING
         return _hits(query, count, rows, {str(row["chunk_hash"]): score for row, score in words}, cosines, means)[:k]
 
+    def _standing(self, rows: Mapping[str, Row]) -> dict[str, Row]:
+        """Without the rows of this store whose text no file holds any more: whoever forgot it, it is not found."""
+        files: dict[str, str] = {}
+        for row in rows.values():
+            source = str(row["source"])
+            if source not in files and self._mine(row):
+                try:
+                    files[source] = _text(source)
+                except OSError:
+                    files[source] = ""
+        return {
+            id_: row for id_, row in rows.items() if not self._mine(row) or str(row["content"]) in files[row["source"]]
+        }
+
     def chunk(self, id_: str) -> Chunk | None:
         """See `Index`. Ids of our own engine are found too, and those of chunks that have just moved."""
         if not _ID.fullmatch(id_):
             return None
-        with self._database.borrowed(self._place.collection) as collection:
+        with self._borrowed() as collection:
             found = collection.with_ids([id_], TEXT_FIELDS)
         return _chunk(found[0]) if found else self._elsewhere(id_)
 
@@ -237,7 +269,7 @@ class SharedIndex:
 
     def chunks(self) -> Iterator[Chunk]:
         """See `Index`. Of the whole collection: it may hold more than this store."""
-        with self._database.borrowed(self._place.collection) as collection:
+        with self._borrowed() as collection:
             found = [_chunk(row) for row in collection.rows("", TEXT_FIELDS)]
         yield from sorted(found, key=lambda chunk: (chunk.path, chunk.first, chunk.last))
 
@@ -268,7 +300,7 @@ class SharedIndex:
             except OSError:
                 unread.add(path)
         try:
-            with self._database.borrowed(self._place.collection) as collection:
+            with self._borrowed() as collection:
                 rows = [row for row in collection.rows(below(self._store + os.sep), _KNOWN) if self._mine(row)]
                 if listed is not None:
                     collection.remove(
@@ -289,7 +321,7 @@ class SharedIndex:
         """See `Index`."""
         note = "; ".join(filter(None, (f"Milvus {self._database.shown}", self._embedding.missing, self._why)))
         try:
-            with self._database.borrowed(self._place.collection) as collection:
+            with self._borrowed() as collection:
                 count: int | None = collection.count()
         except NeverIndexed:
             count = None
@@ -302,6 +334,15 @@ class SharedIndex:
     def close(self) -> None:
         """See `Index`."""
         self._database.close()
+
+    @contextmanager
+    def _borrowed(self, create: int | None = None) -> Iterator[Collection]:
+        try:
+            with self._database.borrowed(self._place.collection, create=create) as collection:
+                yield collection
+        except NeverIndexed:
+            self._settled = None  # somebody may have dropped it
+            raise
 
     def _vector(self, query: str) -> list[float] | None:
         try:
@@ -330,8 +371,7 @@ class SharedIndex:
             yield id_, _Wanted(id_, path, piece)
 
     def _pieces(self, path: str) -> Iterator[Piece]:
-        text = Path(path).read_bytes().decode("utf-8", "replace")
-        return cutting.pieces(text, self._max_chars, self._overlap_lines)
+        return cutting.pieces(_text(path), self._max_chars, self._overlap_lines)
 
     def _mine(self, row: Row) -> bool:
         return str(row["source"]).startswith(self._store + os.sep)
@@ -382,7 +422,7 @@ class _Wanted(NamedTuple):
             "embedding": list(vector),
             "content": piece.text,
             "source": self.source,
-            "heading": piece.heading,
+            "heading": piece.heading.encode("utf-8", "replace")[:HEADING_BYTES].decode("utf-8", "ignore"),
             "heading_level": piece.level,
             "start_line": piece.first,
             "end_line": piece.last,
@@ -397,6 +437,10 @@ class _Plan(NamedTuple):
     gone: dict[str, str]  # id -> source
     rows: int  # that it has
     dimensions: int | None  # of its vectors; None: there is no collection
+
+
+def _text(path: str) -> str:
+    return Path(path).read_bytes().decode("utf-8", "replace")
 
 
 def _stamp(status: os.stat_result) -> Stamp:

@@ -20,6 +20,7 @@ UNKNOWN = Calibration(0.3, 0.85)
 """For a collection of too few chunks: in no common space are unrelated texts nearer than that."""
 
 _BEYOND = 1.0
+_UNSURE = 10  # of few cosines, the spread is known badly: 1 % of negative controls pass at 8, 0.5 % at 30
 _SPREAD = 1.4826  # of the median of deviations, to be the standard deviation of what is normally distributed
 _LEAST_SPREAD = 0.01
 
@@ -37,5 +38,5 @@ def calibration(cosines: Sequence[float]) -> Calibration:
         return UNKNOWN
     middle = median(cosines)
     spread = max(_LEAST_SPREAD, _SPREAD * median(abs(cosine - middle) for cosine in cosines))
-    even = middle + spread * (sqrt(2 * log(len(cosines))) + _BEYOND)
-    return Calibration(middle, min(0.99, max(even, middle + _LEAST_SPREAD)))
+    even = middle + spread * (sqrt(2 * log(len(cosines))) + _BEYOND) * (1 + _UNSURE / len(cosines))
+    return Calibration(middle, max(middle + _LEAST_SPREAD, min(even, 0.99)))
