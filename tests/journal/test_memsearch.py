@@ -163,8 +163,8 @@ def test_both_embed_the_same_text_and_record_the_same_state(memsearch: Memsearch
 def test_long_sections_strange_headings_and_code_are_one_to_both(memsearch: Memsearch, shared: Shared) -> None:
     shared.project.write_day(
         f"preamble text\n\n# {'h' * 900}\nbody\n\n## Memory Compact 10:00\n\n- summary\n\n"
-        f"### 11:00\n```sh\n# install\nls\n```\n\n### 12:00\n{'- a long bullet. ' * 200}\n\n### 12:30\n- 我们把缓存移到了 Redis。"
-        "\n\r\n",
+        f"### 11:00\n```sh\n# install\nls\n```\n\n### 12:00\n{'- a long bullet. ' * 200}\n\n"
+        "### 12:30\n- 我们把缓存移到了 Redis。\n\r\n",
         "2026-08-15",
     )
     memsearch.index()
