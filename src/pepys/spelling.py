@@ -11,12 +11,16 @@ def camel(name: str) -> str:
     return first + "".join(part.capitalize() for part in rest)
 
 
-def nearest(name: str, known: Iterable[str], count: int = 1) -> list[str]:
-    """At most *count* of the *known* names that resemble *name*, the closest first."""
+def nearest(name: str, known: Iterable[str], count: int = 1, alike: float = 0.5) -> list[str]:
+    """At most *count* of the *known* names that resemble *name*, the closest first.
+
+    Args:
+        alike: How much a name must resemble it: 1 is equal, 0 has nothing in common.
+    """
     import difflib
 
     by_folded = {other.lower(): other for other in known}
-    close = difflib.get_close_matches(name.lower(), by_folded, n=count, cutoff=0.5)
+    close = difflib.get_close_matches(name.lower(), by_folded, n=count, cutoff=alike)
     return [by_folded[folded] for folded in close]
 
 

@@ -67,6 +67,32 @@ def test_an_unknown_action_names_the_nearest_one(ref: str) -> None:
     assert "memory.recall" in cast(list[str], caught.value.details["nearest"])
 
 
+@pytest.mark.parametrize("ref", ["nope", "nope.x", "notes.mov.e", "x" * 5000, "", "tools", "notes.move.x", "snapsho"])
+def test_an_unknown_action_suggests_only_what_models_may_call_and_what_resembles_it(ref: str) -> None:
+    with pytest.raises(UnknownAction) as caught:
+        actions.find(ref)
+
+    nearest = cast(list[str], caught.value.details["nearest"])
+    assert all(ACTIONS[name].audience == "model" for name in nearest)
+    assert all(name.split(".")[0] == ref.split(".")[0] for name in nearest)
+    assert not any(action.ref in caught.value.hint for action in ACTIONS.values() if action.audience != "model")
+    assert len(caught.value.message) < 200
+
+
+def test_what_resembles_no_action_gets_the_providers() -> None:
+    with pytest.raises(UnknownAction) as caught:
+        actions.find("nope")
+
+    assert caught.value.hint == "Providers: events, guest, journal, memory, notes, tools; tools.list has their actions."
+
+
+def test_an_unknown_action_of_a_provider_gets_what_that_has() -> None:
+    with pytest.raises(UnknownAction) as caught:
+        actions.find("memory.zzz")
+
+    assert caught.value.details["nearest"] == ["memory.expand", "memory.recall", "memory.sessions"]
+
+
 @pytest.mark.parametrize("action", ACTIONS.values(), ids=lambda action: action.ref)
 def test_every_row_is_complete(action: Action) -> None:
     request = actions.load(action.request)

@@ -9,6 +9,9 @@ from pepys.actions.base import Action, Parts
 from pepys.actions.table import ACTIONS
 from pepys.errors import Disabled, InvalidArgument, InvalidEventArgument, UnknownAction
 
+ALIKE = 0.8
+"""How much a ref must resemble another to be taken for it, as `spelling.nearest` has it."""
+
 
 def call(parts: Parts, ref: str, args: Mapping[str, object]) -> Any:
     """Run the action *ref* with *args*, which are JSON values under the specs' names; its result is JSON too.
@@ -35,7 +38,7 @@ def call(parts: Parts, ref: str, args: Mapping[str, object]) -> Any:
         request = schema.parse(load(action.request), args, ref)
     except InvalidArgument as error:
         if action.provider == "events":
-            raise InvalidEventArgument(error.message) from None
+            raise InvalidEventArgument(error.message, hint=error.hint) from None
         raise
     return load(action.function)(parts, request)
 
@@ -60,15 +63,25 @@ def find(ref: str, among: Mapping[str, Action] = ACTIONS) -> Action:
     """The action *ref*.
 
     Raises:
-        UnknownAction: Naming the refs and tool names that resemble it.
+        UnknownAction: Naming the refs of actions for models that resemble it, else what its provider has, else all
+            providers.
     """
     if ref in among:
         return among[ref]
+    from pepys.paths import shortened
     from pepys.spelling import nearest
 
-    refs = {name: action.ref for action in among.values() for name in (action.name, action.tool, action.ref)}
-    close = list(dict.fromkeys(refs[name] for name in nearest(ref, refs, count=3))) or sorted(among)
-    raise UnknownAction(f"There is no action {ref}.", hint=f"Known: {', '.join(close)}.", details={"nearest": close})
+    offered = {known: action for known, action in among.items() if action.audience == "model"}
+    refs = {name: action.ref for action in offered.values() for name in (action.name, action.tool, action.ref)}
+    close = list(dict.fromkeys(refs[name] for name in nearest(ref, refs, count=3, alike=ALIKE)))
+    provider = ref.split(".", 1)[0]
+    of_provider = sorted(known for known, action in offered.items() if action.provider == provider)
+    if close or of_provider:
+        hint = f"Known: {', '.join(close or of_provider)}."
+    else:
+        providers = sorted({action.provider for action in offered.values()})
+        hint = f"Providers: {', '.join(providers)}; tools.list has their actions."
+    raise UnknownAction(f"There is no action {shortened(ref)}.", hint=hint, details={"nearest": close or of_provider})
 
 
 def load(name: str) -> Any:
