@@ -194,6 +194,21 @@ def test_what_is_wrong_is_said_in_one_message(cls: type, args: dict[str, object]
     assert caught.value.message.startswith(f"Invalid arguments for memory.recall: {message}")
 
 
+@pytest.mark.parametrize("name", ["since", "until", "Since"])
+@pytest.mark.parametrize("text", ["2026", " 1999 ", "2026-01-31", "7d"])
+def test_a_year_is_no_time_in_milliseconds(name: str, text: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"{name.lower()} must be a number") as caught:
+        schema.parse(RecallRequest, {name: text}, "memory.recall")
+
+    assert "ms since 1970" in caught.value.hint
+    assert "--since` takes dates" in caught.value.hint
+
+
+@pytest.mark.parametrize(("text", "time"), [("1767225600000", 1767225600000), ("0", 0), ("12026", 12026), ("-5", -5)])
+def test_other_numbers_as_text_are_times(text: str, time: int) -> None:
+    assert schema.parse(RecallRequest, {"since": text}, "memory.recall").since == time
+
+
 def test_at_most_five_things_are_said_at_once() -> None:
     args = {f"unknown{n}": 1 for n in range(9)}
 

@@ -87,9 +87,11 @@ def parse(cls: type[T], args: Mapping[str, object], ref: str) -> T:
         InvalidArgument: Naming *ref* and everything that is wrong, at most five things.
     """
     problems: list[str] = []
-    request = _object(cls, repair(cls, args), "", problems)
+    repaired = repair(cls, args)
+    request = _object(cls, repaired, "", problems)
     if problems:
-        raise InvalidArgument(f"Invalid arguments for {ref}: {'; '.join(problems[:MAX_MESSAGES])}")
+        hint = _TIMES_HINT if any(isinstance(repaired.get(name), str) for name in TIMES) else None
+        raise InvalidArgument(f"Invalid arguments for {ref}: {'; '.join(problems[:MAX_MESSAGES])}", hint=hint)
     return request  # type: ignore[no-any-return]  # checked field by field
 
 
@@ -107,10 +109,21 @@ def repair(cls: type, args: Mapping[str, object]) -> dict[str, object]:
         elif canonical not in repaired:
             repaired[canonical] = value
     return {
-        name: _repaired(known[name].type, value) if name in known else value
+        name: _repaired(known[name].type, value) if name in known and not _is_year(name, value) else value
         for name, value in repaired.items()
         if value is not None or name not in known or known[name].required
     }
+
+
+TIMES = ("since", "until")
+"""Parameters that are points in time, in ms since 1970."""
+
+_TIMES_HINT = "Times are ms since 1970, such as 1767225600000; `pepys recall --since` takes dates."
+
+
+def _is_year(name: str, value: object) -> bool:
+    """Whether a time is the text of a year, which would be a moment of 1970."""
+    return name in TIMES and isinstance(value, str) and re.fullmatch(r"\s*\d{4}\s*", value, re.ASCII) is not None
 
 
 def _canonical(name: str, known: Mapping[str, Parameter]) -> str | None:
