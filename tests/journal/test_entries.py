@@ -28,6 +28,8 @@ LINES = st.sampled_from(
         "    # code",
         "#",
         "#tag",
+        "#\u00a0no-break",
+        "##\u3000ideographic",
         "<!-- session:x turn:y transcript:/z -->",
         "",
         "text",

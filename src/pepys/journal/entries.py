@@ -23,8 +23,8 @@ ANCHOR = re.compile(
     r"<!--[ \t]*session:(?P<session>\S+)[ \t]+turn:(?P<turn>\S*)[ \t]+transcript:(?P<path>.*?)[ \t]*-->"
 )
 
-_HEADING = re.compile(r"#{1,6}[ \t]")
-_STAMPED = re.compile(r"### (\d\d:\d\d)[ \t]*")
+_HEADING = re.compile(r"#{1,6}\s")  # whatever counts as white space: memsearch takes all of it
+_STAMPED = re.compile(r"### ([0-9]{2}:[0-9]{2})[ \t]*")
 _SESSION = re.compile(r"## Session\b.*")
 _COMPACT = re.compile(r"## Memory Compact(?:[ \t]+\d\d:\d\d)?[ \t]*")
 _TITLE = re.compile(r"# .*")
