@@ -299,3 +299,18 @@ def test_what_is_cut_off_is_not_counted_either(shop: Shop) -> None:
     why = shop.search("needle found", context=cut, sessionId="own")["why"]
 
     assert [(one["term"], one["events"]) for one in why["terms"]] == [("needle", 1), ("found", 0)]
+
+
+@pytest.mark.requirement("events.authorised")
+def test_sessions_of_sub_agents_are_searched_if_asked_for_and_counted_if_not(shop: Shop) -> None:
+    folder = shop.home / "omp" / "sessions" / "project"
+    shop.session("main", user("a", None, "needle"), folder=folder)
+    shop.session("worker", user("b", None, "needle"), folder=folder / "main")
+    context: Json = {"host": "omp", "agent_dir": shop.home / "omp"}
+
+    page, asked = shop.search("needle", context=context), shop.search("needle", context=context, subagents=True)
+
+    assert [hit["entryId"] for hit in page["hits"]] == ["a"]
+    assert page["coverage"]["subagentSessionsLeftOut"] == 1
+    assert sorted(hit["entryId"] for hit in asked["hits"]) == ["a", "b"]
+    assert shop.found("needle", context=context, sessionId="worker") == ["b"]
