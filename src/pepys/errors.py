@@ -211,6 +211,13 @@ class StoreCommandFailed(InvalidConfiguration):
     hint = "Repair the command, or unset PI_MEMSEARCH_STORE_CMD."
 
 
+class StoreUnavailable(PepysError):
+    """A daily file of the journal cannot be read or written; nothing of it was changed."""
+
+    code = "store_unavailable"
+    exit_status = 6
+
+
 class SessionNotPersisted(PepysError):
     """The current session has no file, or no entry in it, that a memory entry could point at."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pepys.errors import MemoryChanged
+from pepys.errors import MemoryChanged, StoreUnavailable
 from pepys.journal import entries, store
 from pepys.journal.entries import Anchor
 from tests.journal.project import entry
@@ -67,7 +67,7 @@ def test_a_heading_that_could_not_be_written_is_written_later(tmp_path: Path, mo
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", full)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(StoreUnavailable, match="No space"):
             store.append(str(tmp_path), NOON, "- lost", origin())
 
     store.append(str(tmp_path), NOON, "- kept", origin())
@@ -199,7 +199,7 @@ def test_a_daily_file_that_is_a_link_to_a_file_elsewhere_is_neither_read_nor_wri
     memory.mkdir()
     (memory / "2026-08-13.md").symlink_to(secret)
 
-    with pytest.raises(OSError, match="link"):
+    with pytest.raises(StoreUnavailable, match="link"):
         store.append(str(memory), NOON, "- x", origin())
 
     assert store.read(str(memory / "2026-08-13.md")) == ""
@@ -216,3 +216,51 @@ def test_a_store_may_be_a_link_and_a_file_a_link_within_it(tmp_path: Path) -> No
     store.append(str(tmp_path / "memory"), NOON, "- two", origin())
 
     assert "- two" in (tmp_path / "mesh" / "real.md").read_text()
+
+
+def _forget_all(folder: str, session: str) -> None:
+    path = store.day_file(folder, NOON.date())
+    for turn in range(20):
+        for block in list(entries.blocks(store.read(path))):
+            if block.anchor and (block.anchor.session, block.anchor.turn) == (session, f"t{turn}"):
+                while True:
+                    try:
+                        store.remove(path, block)
+                        break
+                    except MemoryChanged:  # the other one was quicker: the lines have moved
+                        (block,) = [each for each in entries.blocks(store.read(path)) if each.anchor == block.anchor]
+
+
+@pytest.mark.requirement("journal.forget.exactly_one")
+def test_two_that_forget_at_the_same_time_bring_nothing_back(tmp_path: Path) -> None:
+    for turn in range(20):
+        for session in ("s0", "s1", "s2"):
+            store.append(str(tmp_path), NOON, f"- {session} {turn}", origin(session, f"t{turn}"))
+    context = multiprocessing.get_context("spawn")
+    forgetting = [context.Process(target=_forget_all, args=(str(tmp_path), session)) for session in ("s0", "s1")]
+    for each in forgetting:
+        each.start()
+    for each in forgetting:
+        each.join()
+
+    left = [
+        block.anchor.session for block in entries.blocks(store.read(str(tmp_path / "2026-08-13.md"))) if block.anchor
+    ]
+    assert left == ["s2"] * 20
+
+
+def test_a_file_that_is_gone_when_it_should_be_changed_is_told(tmp_path: Path) -> None:
+    (tmp_path / "2026-08-13.md").write_text(entry("10:00", "one"))
+    path = str(tmp_path / "2026-08-13.md")
+    block = next(entries.blocks(store.read(path)))
+    Path(path).unlink()
+
+    with pytest.raises(MemoryChanged, match="gone"):
+        store.remove(path, block)
+
+
+def test_a_store_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "memory").write_text("a file")
+
+    with pytest.raises(StoreUnavailable, match="memory"):
+        store.append(str(tmp_path / "memory"), NOON, "- x", origin())

@@ -47,7 +47,7 @@ class Capture:
             choose: Names the model to ask; where there is none (`NoModel`), a marker is written.
 
         Raises:
-            OSError: The entry cannot be written.
+            StoreUnavailable: The entry cannot be written.
         """
         if complete is None:
             return self._written(distil.extracted(self._exchange, self._session.cwd), "extract")
@@ -61,7 +61,7 @@ class Capture:
 
         Raises:
             Failed: It gave nothing usable; nothing was written.
-            OSError: The entry cannot be written.
+            StoreUnavailable: The entry cannot be written.
         """
         return self._written(distil.distilled(complete, model, self._exchange, self._abort), "distilled")
 

@@ -46,7 +46,7 @@ def capture_one(context: Context, runtime: Runtime, path: str, turn: str | None)
         SourceUnavailable: The session cannot be read.
         AddressNotFound: It has no such entry, or the entry belongs to no exchange.
         StoreCommandFailed: The store command gave no usable answer.
-        OSError: The entry cannot be written.
+        StoreUnavailable: The entry cannot be written.
     """
     if not Path(path).is_file():
         raise SourceUnavailable(f"There is no session {path}.")

@@ -56,7 +56,7 @@ def build(directory: str, today: date, redactions: str) -> Snapshot:
         redactions: The file that is touched when something of the store is forgotten.
 
     Raises:
-        OSError: A file is there and cannot be read.
+        StoreUnavailable: A file is there and cannot be read.
     """
     marked = _marked(redactions)
     parts = [USAGE]

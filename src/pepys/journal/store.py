@@ -11,12 +11,20 @@ import os
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, datetime
+from io import FileIO
 from pathlib import Path
 
-from pepys.errors import MemoryChanged
+from pepys.errors import MemoryChanged, PepysError, StoreUnavailable
 from pepys.journal import entries
 from pepys.journal.entries import Anchor, Block
+
+try:
+    import fcntl
+except ImportError:  # Windows, best effort
+    fcntl = None  # type: ignore[assignment]
 
 _HEADED: set[tuple[str, str]] = set()
 """(file, session) of which this process knows that the session's heading stands in the file."""
@@ -41,10 +49,28 @@ def own(path: str) -> bool:
     return os.path.dirname(os.path.realpath(path)) == os.path.realpath(os.path.dirname(path))
 
 
-def _checked(path: str) -> str:
-    if not own(path):
-        raise OSError(errno.ELOOP, "a daily file must not be a link to a file elsewhere", path)
-    return path
+@contextmanager
+def _appending(path: str) -> Iterator[FileIO]:
+    with _usable(path):
+        if not own(path):
+            raise OSError(errno.ELOOP, "a daily file must not be a link to a file elsewhere")
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "a+b", buffering=0) as file:
+            yield file
+
+
+@contextmanager
+def _usable(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _unavailable(path, error) from error
+
+
+def _unavailable(path: str, error: OSError) -> PepysError:
+    if isinstance(error, FileNotFoundError):
+        return MemoryChanged(f"{path} is gone.")
+    return StoreUnavailable(f"{path}: {error.strerror or error}")
 
 
 def append(store: str, moment: datetime, content: str, origin: Anchor | None = None) -> str:
@@ -57,13 +83,12 @@ def append(store: str, moment: datetime, content: str, origin: Anchor | None = N
         origin: Where it comes from; None when the session is not known.
 
     Raises:
-        OSError: It cannot be written. A heading that was not written is not taken for written.
+        StoreUnavailable: It cannot be written. A heading that was not written is not taken for written.
     """
     path = day_file(store, moment.date())
-    Path(store).mkdir(parents=True, exist_ok=True)
     session = (path, origin.session if origin else "")
     # Threads of this process would otherwise both find that the heading is missing.
-    with _WRITING, open(_checked(path), "a+b", buffering=0) as file:
+    with _WRITING, _appending(path) as file:
         heading = session not in _HEADED and not _has_heading(read(path), session[1])
         text = entries.printed(f"{moment:%H:%M}", content, origin, heading=heading)
         if not _ends_a_line(file.fileno()):
@@ -77,11 +102,10 @@ def append_text(store: str, day: date, text: str) -> str:
     """Append *text*, which is whole lines, to a day's file as it is, and return the file's path.
 
     Raises:
-        OSError: It cannot be written.
+        StoreUnavailable: It cannot be written.
     """
     path = day_file(store, day)
-    Path(store).mkdir(parents=True, exist_ok=True)
-    with open(_checked(path), "ab", buffering=0) as file:
+    with _appending(path) as file:
         _write(file.fileno(), text.encode("utf-8", "replace"))
     return path
 
@@ -108,7 +132,7 @@ def read(path: str) -> str:
     A link to a file elsewhere is none.
 
     Raises:
-        OSError: It is there and cannot be read.
+        StoreUnavailable: It is there and cannot be read.
     """
     if not own(path):
         return ""
@@ -116,6 +140,8 @@ def read(path: str) -> str:
         return Path(path).read_bytes().decode("utf-8", "replace")
     except (FileNotFoundError, NotADirectoryError):
         return ""
+    except OSError as error:
+        raise _unavailable(path, error) from error
 
 
 def remove(path: str, block: Block) -> bool:
@@ -126,9 +152,9 @@ def remove(path: str, block: Block) -> bool:
 
     Raises:
         MemoryChanged: *block* is not there any more as it was read.
-        OSError: It cannot be written; the file is as it was.
+        StoreUnavailable: It cannot be written; the file is as it was.
     """
-    with _WRITING, open(path, "rb", buffering=0) as old:
+    with _usable(path), _WRITING, _alone(path) as old:
         data = old.read()
         if block not in entries.blocks(data.decode("utf-8", "replace")):
             raise MemoryChanged(f"{path} changed since it was read.")
@@ -146,6 +172,22 @@ def remove(path: str, block: Block) -> bool:
                     _write(new.fileno(), late)
                 left = left or ""
         return left is None
+
+
+@contextmanager
+def _alone(path: str) -> Iterator[FileIO]:
+    """The daily file *path*, open for reading, while nobody else removes anything from it.
+
+    Two that replaced it at the same time would each bring back what the other one removed.
+    """
+    while True:
+        with open(path, "rb", buffering=0) as file:
+            if fcntl is not None:
+                fcntl.flock(file.fileno(), fcntl.LOCK_EX)
+            # Whoever held the lock before has put another file in its place.
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                yield file
+                return
 
 
 def _replace(path: str, text: str) -> None:

@@ -16,7 +16,7 @@ def write(context: Context, runtime: Runtime, request: WriteRequest) -> dict[str
     Raises:
         StoreCommandFailed: The store command gave no usable answer; nothing is written.
         SessionNotPersisted: The caller names a session that an anchor could not point at; nothing is written.
-        OSError: The file cannot be written.
+        StoreUnavailable: The file cannot be written.
     """
     if not request.content.strip():
         raise InvalidArgument("content is empty: there is nothing to remember.")
