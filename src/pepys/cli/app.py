@@ -77,6 +77,13 @@ def _command(arguments: Sequence[str], out: Output) -> int:
         return int(leave.code or 0)
     out.as_json = args.json or args.command == "call"
     out.color = not (args.no_color or os.environ.get("NO_COLOR"))
-    status: int = options.command(args.command).run(args, out)
+    try:
+        status: int = options.command(args.command).run(args, out)
+    except PepysError as error:
+        if args.command != "call":
+            from pepys.cli.wording import said_here
+
+            said_here(error, args)
+        raise
     out.flush()
     return status

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -48,6 +49,13 @@ def _columns() -> int:
     return 80
 
 
+_COMPLAINT = re.compile(r"argument (?P<names>[^:]+): (?P<what>.*)", re.DOTALL)
+_WRONG = re.compile(r"invalid (?P<type>int|float) value: (?P<value>.*)", re.DOTALL)
+_CHOICE = re.compile(r"invalid choice: '(?P<value>.*)' \(choose from (?P<choices>.*)\)", re.DOTALL)
+_WRONG_TYPES = {"int": "a whole number", "float": "a number"}
+"""What argparse says of an argument."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose complaints are errors like all others."""
 
@@ -55,8 +63,30 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**{"allow_abbrev": False, "formatter_class": _Formatter, **kwargs})
 
     def error(self, message: str) -> NoReturn:
-        """Raise what argparse would print."""
-        raise InvalidArgument(f"{message[:1].upper()}{message[1:]}", hint=f"See `{self.prog} --help`.")
+        """Raise what argparse would print, in the words of other errors."""
+        text = self._worded(message) or f"{message[:1].upper()}{message[1:]}"
+        raise InvalidArgument(text, hint=f"See `{self.prog} --help`.")
+
+    def _worded(self, message: str) -> str:
+        if not (complaint := _COMPLAINT.fullmatch(message)):
+            return ""
+        names, what = complaint["names"], complaint["what"]
+        if wrong := _WRONG.fullmatch(what):
+            return f"{names} must be {_WRONG_TYPES[wrong['type']]}, not {wrong['value']}."
+        if chosen := _CHOICE.fullmatch(what):
+            choices = chosen["choices"].replace("'", "").split(", ")
+            from pepys.spelling import suggestion
+
+            return (
+                f"{names} must be one of {', '.join(choices)}, not '{chosen['value']}'"
+                + suggestion(chosen["value"], choices)
+                + "."
+            )
+        if what == "expected one argument":
+            action = self._option_string_actions.get(names.split("/")[0])
+            if action is not None and action.help:
+                return f"{names} needs {action.metavar or 'a value'}: {action.help}."
+        return f"{names}: {what}."
 
 
 class _Collect(argparse.Action):

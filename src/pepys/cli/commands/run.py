@@ -29,7 +29,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     given: dict[str, object] = {"program": _source(args.program), "name": _name(args.program)}
     if args.timeout is not None:
         if not 0 < args.timeout < MAX_SECONDS:
-            raise InvalidArgument("--timeout takes a number of seconds above 0.")
+            raise InvalidArgument("--timeout must be a number of seconds above 0.")
         given["timeoutMs"] = max(round(args.timeout * 1000), 1)
     with options.opened(args, out) as workspace:
         try:
