@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from datetime import datetime
 from pathlib import Path
@@ -136,3 +137,22 @@ def test_projects_that_were_searched_are_counted(
 
     assert across.stderr == "1 project searched.\nSkipped, no readable memory: " + f"{shop}\n"
     assert "their cache" in pepys(*words[1:]).stdout
+
+
+def test_a_host_drives_a_session_over_lines(home: Path, shop: Path, pepys: Pepys) -> None:
+    agent = home / ".pi"
+    agent.mkdir()
+    path = Diary(agent).session("s1", user("u1", None, "one"), said("a1", "u1", "first answer"), cwd=str(shop))
+    context = {"cwd": str(shop), "sessionFile": str(path), "host": "pi"}
+    calls = [
+        {"id": number, "ref": f"journal.{name}", "args": {}, "context": {**context, "toolCallId": str(number)}}
+        for number, name in enumerate(["start", "settled", "snapshot", "shutdown", "start"])
+    ]
+
+    answers = pepys("call", "--lines", stdin="".join(json.dumps(call) + "\n" for call in calls)).stdout.splitlines()
+
+    start, settled, snapshot, shutdown, again = (json.loads(answer)["result"] for answer in answers)
+    assert settled == {"captured": True, "kind": "pending"}
+    assert snapshot["snapshot"] == start["snapshot"]  # each call came in a context, and a workspace, of its own
+    assert (shutdown["captured"], shutdown["failures"]) == (True, [])
+    assert "(extract) the user asked: one" in again["snapshot"]
