@@ -13,6 +13,7 @@ from tests.cli.conftest import Pepys
 @pytest.fixture(autouse=True)
 def cold(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PEPYS_MEMORY_HOT_SESSIONS", "0")
+    monkeypatch.setenv("PEPYS_MEMORY_REGEX_TIMEOUT_MS", "10000")  # machines may be busy
 
 
 @pytest.mark.parametrize(
