@@ -38,6 +38,17 @@ def test_the_readme_s_program_runs_as_it_is_printed(
     assert names["record"]["entries"][0]["text"].startswith(names["hit"]["snippet"])
 
 
+@pytest.mark.parametrize("installed", [False, True])
+def test_the_readme_s_guest_program_runs_with_and_without_sessions(tmp_path: Path, installed: bool) -> None:
+    (program,) = re.findall(r"<<'PROGRAM'\n(.*?)PROGRAM\n", README.read_text("utf-8"), flags=re.DOTALL)
+    if installed:
+        samples.install(tmp_path)
+    with pepys.open(cwd=samples.PROJECT, env={"HOME": str(tmp_path)}) as workspace:
+        value = workspace.call("guest.run", {"program": program})["value"]
+
+    assert bool(value) == installed
+
+
 def test_a_provider_s_action_and_a_call_by_ref_are_one(shop: pepys.Workspace) -> None:
     by_name = shop.memory.recall(query="mug", scope="project")
     by_ref = shop.call("memory.recall", {"query": "mug", "scope": "project"})

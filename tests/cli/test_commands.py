@@ -367,6 +367,14 @@ def test_trust_is_given_listed_and_taken_back(pepys: Pepys, tmp_path: Path) -> N
     assert pepys("trust", "missing").status == 2
 
 
+def test_trust_says_that_no_project_is_trusted(pepys: Pepys) -> None:
+    found = pepys("trust")
+
+    assert (found.status, found.stdout) == (0, "")
+    assert found.stderr == "No project is trusted; `pepys trust PATH` trusts one.\n"
+    assert pepys("trust", "--json").json == {"trusted": []}
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
 def test_completion_knows_commands_and_options(shell: str, pepys: Pepys) -> None:
     script = pepys("completion", shell).stdout

@@ -26,6 +26,12 @@ def test_every_program_of_the_page_runs(tmp_path: Path, program: str) -> None:
     assert found["calls"] > 1
 
 
+@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_every_program_of_the_page_runs_where_there_are_no_sessions(tmp_path: Path, program: str) -> None:
+    with pepys.open(cwd=tmp_path, env={"HOME": str(tmp_path)}) as workspace:
+        workspace.call("guest.run", {"program": program})
+
+
 def test_the_page_names_every_key_and_every_code() -> None:
     named = set(re.findall(r"`([\w.]+)`", PAGE))
 

@@ -36,6 +36,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     elif args.path is None:
         for directory_name in listed:
             out.line(directory_name)
+        if not listed:
+            out.note("No project is trusted; `pepys trust PATH` trusts one.")
     else:
         out.note(f"{directory} is {'no longer ' if args.revoke else ''}trusted.")
     return 0
