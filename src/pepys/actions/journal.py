@@ -10,6 +10,7 @@ from pepys.model.journal import (
     EventRequest,
     ExpandRequest,
     ForgetRequest,
+    PromptRequest,
     SearchRequest,
     SettledRequest,
     StatusRequest,
@@ -87,6 +88,13 @@ def snapshot(parts: Parts, request: EventRequest) -> dict[str, object]:
     from pepys.journal import hooks
 
     return hooks.current(parts.context)
+
+
+def auto_context(parts: Parts, request: PromptRequest) -> dict[str, object]:
+    """`journal.autoContext`."""
+    from pepys.journal import hooks
+
+    return hooks.auto_context(parts.context, request)
 
 
 def settled(parts: Parts, request: SettledRequest) -> dict[str, object]:

@@ -275,6 +275,16 @@ _ROWS = (
         audience="host",
     ),
     Action(
+        "journal.autoContext",
+        "memory_auto_context",
+        "Look for memory beside a prompt",
+        "Get the memory that bears on a prompt, as a message to put beside it, within 300 milliseconds; or nothing.",
+        "pepys.actions.journal:auto_context",
+        "pepys.model.journal:PromptRequest",
+        _EVENT,
+        audience="host",
+    ),
+    Action(
         "journal.settled",
         "memory_settled",
         "Capture a settled run",

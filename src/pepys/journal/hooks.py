@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pepys.errors import PepysError
 from pepys.journal import capture, exchange, live, models, scope, sessions, snapshot
@@ -16,9 +16,15 @@ from pepys.journal.live import LiveSession
 from pepys.journal.runtime import Runtime
 from pepys.journal.scope import Scope
 from pepys.model.context import Context
-from pepys.model.journal import SettledRequest
+from pepys.model.journal import PromptRequest, SettledRequest
+
+if TYPE_CHECKING:
+    from pepys.journal.sidecar import AutoContext
 
 Json = dict[str, Any]
+
+CUSTOM_TYPE = "pepys-auto-context"
+"""Of the messages that are injected: by it, session recall knows them for our own output."""
 
 _NOTIFIED: set[str] = set()
 """What people were told of already: a store command that fails does so at every event."""
@@ -29,7 +35,13 @@ def start(context: Context, runtime: Runtime) -> Json:
 
     def begun() -> Json:
         found = scope.of(context)
-        live.SESSIONS[found.store, _key(context)] = LiveSession()
+        key = (found.store, live.key(context))
+        before = live.SESSIONS.get(key)
+        live.SESSIONS[key] = LiveSession()
+        if before is not None and before.auto_context is not None:
+            before.auto_context.close()
+        if context.config.journal.auto_context:
+            _looking(context, found, live.SESSIONS[key])
         if Path(found.store).is_dir():
             runtime.written(scope.place(found, context), at_once=True)
         return {
@@ -53,6 +65,23 @@ def current(context: Context) -> Json:
     return _quiet(shown)
 
 
+def auto_context(context: Context, request: PromptRequest) -> Json:
+    """A prompt was written: the memory that bears on it, as a message to put beside it; or none."""
+    began = time.monotonic()
+
+    def found_() -> Json:
+        if not context.config.journal.auto_context:
+            return {"message": None, "why": "auto-context is off"}
+        found = scope.of(context)
+        now = live.session(found.store, live.key(context))
+        shown = now.snapshot.text if now.snapshot and context.config.journal.snapshot else ""
+        made = _looking(context, found, now).prompt(request.prompt, shown, began=began)
+        message = {"customType": CUSTOM_TYPE, "display": False, "content": made.text} if made.text else None
+        return {"message": message, "outcome": made.outcome, "ms": made.ms}
+
+    return _quiet(found_)
+
+
 def compacted(context: Context) -> Json:
     """The host has compacted the conversation: the snapshot is made anew."""
     return _quiet(lambda: {"snapshot": _built(context, scope.of(context))})
@@ -67,7 +96,7 @@ def settled(context: Context, runtime: Runtime, request: SettledRequest) -> Json
         if context.session_file is None or not context.session_file.is_file():
             return _not("the session has no file")
         found = scope.of(context)
-        now = live.session(found.store, _key(context))
+        now = live.session(found.store, live.key(context))
         session = sessions.read(str(context.session_file), context)
         tip = context.live.leaf if context.live and context.live.leaf in session.entries else session.leaf()
         window = exchange.since(session, tip, now.looked_at)
@@ -104,11 +133,13 @@ def shutdown(context: Context, runtime: Runtime) -> Json:
     def closed() -> Json:
         found = scope.of(context)
         deadline = time.monotonic() + SHUTDOWN_CAP_MS / 1000
-        now = live.session(found.store, _key(context))
+        now = live.session(found.store, live.key(context))
         flushed = now.flush(SHUTDOWN_CAP_MS / 1000)
         place = scope.place(found, context)
         indexed = runtime.indexers.settle(place, max(0.0, deadline - time.monotonic()))
-        live.ended(found.store, _key(context), now)
+        if now.auto_context is not None:
+            now.auto_context.close()
+        live.ended(found.store, live.key(context), now)
         return {"captured": flushed, "indexed": indexed, "failures": list(now.failures)}
 
     return _quiet(closed)
@@ -118,7 +149,7 @@ def _built(context: Context, found: Scope, *, again: bool = True) -> str:
     """The session's snapshot, from its last checkpoint or, *again*, as of now."""
     if not context.config.journal.snapshot:
         return ""
-    now = live.session(found.store, _key(context))
+    now = live.session(found.store, live.key(context))
     redactions = scope.redactions(scope.place(found, context))
     today = context.moment.date()
     if again or now.snapshot is None or not now.snapshot.holds(today, redactions):
@@ -126,14 +157,19 @@ def _built(context: Context, found: Scope, *, again: bool = True) -> str:
     return now.snapshot.text
 
 
+def _looking(context: Context, found: Scope, session: LiveSession) -> AutoContext:
+    """The session's auto-context, begun where there is none."""
+    if session.auto_context is None:
+        from pepys.journal.sidecar import AutoContext
+
+        session.auto_context = AutoContext(scope.place(found, context), context.config.journal, context.env)
+    return session.auto_context
+
+
 def _model(context: Context, request: SettledRequest) -> str | None:
     if isinstance(context.complete, Endpoint):
         return None  # it has its own, and cannot call what the host offers
     return models.chosen(request.models, context.config.journal.capture_model, request.provider, request.model)
-
-
-def _key(context: Context) -> str:
-    return str(context.session_file or context.current_session_id or "")
 
 
 def _not(why: str) -> Json:

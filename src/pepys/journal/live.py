@@ -9,9 +9,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pepys.journal.capture import Capture, Captured
 from pepys.journal.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from pepys.journal.sidecar import AutoContext
+    from pepys.model.context import Context
 
 Finish = Callable[[Capture], Captured]
 
@@ -24,6 +29,7 @@ class LiveSession:
         looked_at: The last message that capture looked at, whether it passed the gates or not; None: none yet.
         seen: (session, entry) of what the store held when this process first looked; None: it has not looked.
         failures: Why captures could not be written, the newest last.
+        auto_context: Its search beside prompts; None while that is off, or no prompt has come yet.
     """
 
     def __init__(self) -> None:
@@ -31,6 +37,7 @@ class LiveSession:
         self.looked_at: str | None = None
         self.seen: set[tuple[str, str]] | None = None
         self.failures: deque[str] = deque(maxlen=5)
+        self.auto_context: AutoContext | None = None
         self._lock = threading.Lock()
         self._waiting: deque[tuple[Capture, Finish]] = deque()
         self._current: Capture | None = None
@@ -85,6 +92,11 @@ class LiveSession:
 
 SESSIONS: dict[tuple[str, str], LiveSession] = {}
 """By store and session (its file, else its id, else nothing: then all of a store's callers share one)."""
+
+
+def key(context: Context) -> str:
+    """What tells the caller's session from others of its store."""
+    return str(context.session_file or context.current_session_id or "")
 
 
 def session(store: str, key: str) -> LiveSession:

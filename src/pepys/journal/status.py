@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from pepys.journal import memsearch, scope, state
+from pepys.journal import live, memsearch, scope, state
 from pepys.journal.base import BackendMissing, NeverIndexed, Place, Status
 from pepys.journal.endpoint import Endpoint
 from pepys.journal.runtime import Runtime
@@ -134,4 +134,8 @@ def _auto_context(context: Context, runtime: Runtime) -> Iterator[str]:
     if not context.config.journal.auto_context:
         yield "auto-context: off (set PI_MEMSEARCH_AUTO_CONTEXT=on to enable)"
         return
-    yield "auto-context: on"
+    session = live.SESSIONS.get((scope.of(context).store, live.key(context)))
+    if session is None or session.auto_context is None:
+        yield "auto-context: on (not started in this session)"
+    else:
+        yield from session.auto_context.describe()

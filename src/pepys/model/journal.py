@@ -107,6 +107,13 @@ class EventRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptRequest:
+    """What `journal.autoContext` is asked."""
+
+    prompt: str = field(metadata=about("What the user wrote. Its first 500 characters are searched for."))
+
+
+@dataclass(frozen=True, slots=True)
 class SettledRequest:
     """What `journal.settled` is told."""
 
