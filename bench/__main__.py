@@ -26,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             result = heads.measured(given.sessions, given.seed, _say)
         elif given.command == "events":
             result = _events(given, shape)
+        elif given.command == "journal":
+            result = _journal(given)
         else:
             result = _recall(given, shape)
     except NotOurs as error:
@@ -58,6 +60,17 @@ def _events(given: argparse.Namespace, shape: Shape) -> dict[str, object]:
         return measured(Options(shape, Path(work), given.queries, given.appends), _say)
 
 
+def _journal(given: argparse.Namespace) -> dict[str, object]:
+    from bench.journal import Options, found, measured
+
+    sizes = tuple(int(size) for size in given.chunks.split(","))
+    more = {"embedder": given.embedder, "memsearch": found(given.memsearch), "memsearch_most": given.memsearch_most}
+    with tempfile.TemporaryDirectory() as temporary:
+        work = given.work or Path(temporary)
+        work.mkdir(parents=True, exist_ok=True)
+        return measured(Options(work, sizes, given.seed, given.queries, given.cold, locomo=given.locomo, **more), _say)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m bench", description="Measure Pepys; JSON to stdout.")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -83,6 +96,17 @@ def _parser() -> argparse.ArgumentParser:
     heads.add_argument("--sessions", type=int, default=200, help="half of them cold (default %(default)s)")
     heads.add_argument("--seed", type=int, default=1, help="of everything that is drawn (default %(default)s)")
     heads.add_argument("--out", type=Path, help="write the JSON here")
+    journal = commands.add_parser("journal", help="measure the journal's search beside memsearch; fails on relevance")
+    journal.add_argument("--chunks", default="1000", help="sizes of stores, 10000,100000 for all (default %(default)s)")
+    journal.add_argument("--embedder", default="static", help="static, minilm, e5 (default %(default)s)")
+    journal.add_argument("--memsearch", metavar="PATH", help="its executable (default: the one on the path)")
+    journal.add_argument("--memsearch-most", type=int, default=10_000, help="chunks it is given (default %(default)s)")
+    journal.add_argument("--locomo", type=Path, help="directory of LoCoMo's files")
+    journal.add_argument("--work", type=Path, help="keep stores and indexes here (default: a temporary one)")
+    journal.add_argument("--queries", type=int, default=20, help="queries of each kind (default %(default)s)")
+    journal.add_argument("--cold", type=int, default=10, help="cold processes (default %(default)s)")
+    journal.add_argument("--seed", type=int, default=1, help="of everything that is drawn (default %(default)s)")
+    journal.add_argument("--out", type=Path, help="write the JSON here")
     only = commands.add_parser("corpus", parents=[shape], help="generate a corpus")
     only.add_argument("directory", type=Path, help="becomes a Pi agent directory")
     return parser

@@ -7,7 +7,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -160,6 +161,46 @@ def _total(page: Mapping[str, object]) -> int:
     return total
 
 
+def journal_build(store: str, directory: str, embedder: str) -> dict[str, Any]:
+    """Index a store of daily files."""
+    with _journal(store, directory, embedder) as index:
+        started = time.perf_counter()
+        done = index.refresh()
+        seconds = time.perf_counter() - started
+        return {
+            "seconds": round(seconds, 3),
+            "chunks": done.chunks,
+            "vectors": done.embedded,
+            "chunks_per_s": round(done.chunks / seconds),
+            "bytes": index.status().bytes,
+        }
+
+
+def journal_search(
+    store: str, directory: str, embedder: str, queries: list[tuple[str, str]], passes: int
+) -> dict[str, Any]:
+    """Searches in one process: by kind, and a refresh that finds nothing to do."""
+    with _journal(store, directory, embedder) as index:
+        index.search("warm", 5)
+        work = [(kind, lambda query=query: len(index.search(query, 5))) for kind, query in queries]
+        refreshes = [("refresh", lambda: index.refresh().files)] * 5
+        return {**by_kind([*work, *refreshes], passes)}
+
+
+@contextmanager
+def _journal(store: str, directory: str, embedder: str) -> Iterator[Any]:
+    from pepys.config import Journal
+    from pepys.journal.base import Place
+    from pepys.journal.index import opened
+
+    settings = Journal(embedder=embedder)  # type: ignore[arg-type]
+    index = opened(Place(store, "bench", directory, str(Path(store).parent)), settings, os.environ)
+    try:
+        yield index
+    finally:
+        index.close()
+
+
 def _opened(agent_dir: str, index_dir: str) -> Workspace:
     import pepys.workspace
 
@@ -171,7 +212,20 @@ def _kept(queries: str) -> list[Query]:
 
 
 PROBES: Mapping[str, Callable[..., dict[str, Any]]] = {
-    probe.__name__: probe for probe in (decode, build, recall, totals, engine, listing, recheck, fts5_build, fts5_query)
+    probe.__name__: probe
+    for probe in (
+        decode,
+        build,
+        recall,
+        totals,
+        engine,
+        listing,
+        recheck,
+        fts5_build,
+        fts5_query,
+        journal_build,
+        journal_search,
+    )
 }
 
 

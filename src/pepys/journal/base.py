@@ -50,7 +50,7 @@ class Refreshed(NamedTuple):
     embedded: int  # of them, embedded by this refresh
     removed: int  # chunks that left the index
     failed: Mapping[str, str]  # path of a file that could not be read -> why
-    pending: bool = False  # the budget ended before everything was indexed; the rest is not found yet
+    pending: bool = False  # the budget ended before everything was indexed; of the rest, searches find some, or none
 
 
 class Status(NamedTuple):

@@ -66,12 +66,23 @@ class Calibration(NamedTuple):
     """What cosines mean in one space: between unrelated texts they are about `low`, of a text and itself 1."""
 
     low: float  # relevance 0
-    even: float  # relevance 0.5: so near are few unrelated texts, and most related ones are not nearer
+    even: float  # relevance 0.5, in a store of `SMALL` chunks: so near are few unrelated texts
+    growth: float = 0.0  # of `even`, each time that a store is e times as large: among more texts, some are nearer
+
+    def among(self, chunks: int) -> Calibration:
+        """The calibration of a store of so many chunks."""
+        even = self.even + self.growth * log(max(chunks, SMALL) / SMALL)
+        return Calibration(self.low, min(even, MOST_EVEN))
+
+
+SMALL = 50
+
+MOST_EVEN = 0.9
 
 
 def calibrated(cosine: float, calibration: Calibration) -> float:
     """The relevance, 0 to 1, that a cosine stands for."""
-    low, even = calibration
+    low, even, _ = calibration
     if cosine <= even:
         return max(0.0, (cosine - low) / (even - low) / 2)
     return min(1.0, 0.5 + (cosine - even) / (1 - even) / 2)

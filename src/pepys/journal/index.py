@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,13 +24,15 @@ from pepys.index.lock import exclusive
 from pepys.index.source import settled
 from pepys.journal import chunk as cutting
 from pepys.journal import embedders, terms, vectors
-from pepys.journal.base import Chunk, Hit, Place, Refreshed, Status
+from pepys.journal.base import BackendMissing, Chunk, Hit, Place, Refreshed, Status
 from pepys.journal.chunk import Piece
 from pepys.journal.embedders.base import EmbedderFailed
 from pepys.journal.fusion import Ranked, calibrated, fused, rarity, share
 from pepys.journal.ledger import ID_BYTES, KEY_BYTES, OWNER_BYTES, Known, Ledger, Reading
+from pepys.journal.store import own
 from pepys.model.source import Stamp
 from pepys.paths import make_private
+from pepys.text import plain
 
 if TYPE_CHECKING:
     from pepys.config import Journal
@@ -61,6 +64,12 @@ BEFORE = 0.4
 
 OWN, CONTEXT = 4, 3
 """How the two lists of words share what the vectors leave of the fusion: the chunk's own ones, and in context."""
+
+SCANNED_BYTES = 64 << 20
+"""How much of what is not indexed yet a search reads."""
+
+DAMAGED = (sqlite3.Error, ValueError, SystemError)
+"""What SQLite and tantivy raise for an index that they cannot read."""
 
 LOCK_WAIT_S = 0.25
 PURGE_WAIT_S = 10.0
@@ -99,40 +108,85 @@ class StoreIndex:
         self._made: Embedder | None = None
         self._ledger: Ledger | None = None
         self._lexicon: tuple[str, Lexicon] | None = None
+        self._files: tuple[tuple[int, int], dict[str, Known]] | None = None
         self._scanned: tuple[tuple[int, int], _Scanned] | None = None
+        self._unread: list[str] = []  # what the last refresh had no time for
         self._cut: dict[str, tuple[Stamp, list[tuple[str, Piece]]]] = {}
 
     # -- bringing it up to date
 
     def refresh(self, budget_s: float | None = None) -> Refreshed:
         """See `Index`."""
+        with self._usable():
+            try:
+                return self._refreshed(budget_s)
+            except DAMAGED as error:
+                if isinstance(error, sqlite3.OperationalError):
+                    raise  # locked, or no room: nothing is wrong with what is there
+                # It is derived: what is damaged is made anew, once.
+                self.close()
+                with exclusive(self._lock(), PURGE_WAIT_S) as obtained:
+                    if not obtained:
+                        raise
+                    self._discard()
+            return self._refreshed(budget_s)
+
+    def _refreshed(self, budget_s: float | None) -> Refreshed:
         deadline = None if budget_s is None else time.monotonic() + budget_s
         listed = self._listed()
         known = self._known()
+        self._unread = []
         if listed is None:
             return Refreshed(len(known), _count(known), 0, 0, {}, False)
-        if not self._behind(listed, known) and not self._open().noted("purge"):
+        behind = self._behind(listed, known)
+        if not behind and listed.keys() == known.keys() and not (known and self._open().noted("purge")):
             return Refreshed(len(listed), _count(known), 0, 0, {}, False)
-        wait_s = PURGE_WAIT_S if deadline is None else min(LOCK_WAIT_S, budget_s or 0)
+        wait_s = PURGE_WAIT_S if budget_s is None else max(0.0, min(LOCK_WAIT_S, budget_s))
         with self._writing(wait_s) as obtained:
             if not obtained:
+                self._unread = behind
                 return Refreshed(len(listed), _count(known), 0, 0, {}, True)
-            done = _Work(self, listed, deadline).done()
+            work = _Work(self, listed, deadline)
+            done = work.done()
+            self._unread = work.unread
             if self._open().noted("purge") and not done.pending:
                 self._purge()
             return done
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """What a block cannot do because the index cannot be read or written, told as what to do about it."""
+        try:
+            yield
+        except (OSError, *DAMAGED) as error:
+            raise BackendMissing(
+                f"the index in {self._place.directory} cannot be used",
+                f"The memory index is unavailable: {self._place.directory} cannot be used ({error}). Make room there, "
+                "make it writable, or name another directory in memory.indexDir. Memory is still written to the daily "
+                "files and can be searched later.",
+            ) from error
+
+    def _discard(self) -> None:
+        """Remove everything but the lock."""
+        for name in os.listdir(self._place.directory):
+            if name.startswith("ledger.sqlite"):
+                os.remove(os.path.join(self._place.directory, name))
+        for name in self._texts():
+            self._remove(name)
 
     def purge(self) -> bool:
         """See `Index`."""
         if not self._exists():
             return True
-        with self._open().transaction():
-            self._open().note("purge", "1")
-        with self._writing(PURGE_WAIT_S) as obtained:
-            listed = self._listed()
-            if not obtained or (listed is not None and _Work(self, listed, None).done().pending):
-                return False
-            return self._purge()
+        with self._usable():
+            with self._open().transaction():
+                self._open().note("purge", "1")
+            with self._writing(PURGE_WAIT_S) as obtained:
+                if not obtained:
+                    return False
+                if (listed := self._listed()) is not None:
+                    _Work(self, listed, None).done()
+                return self._purge()
 
     def _purge(self) -> bool:
         """Make the words anew out of the files, put them in the place of the old ones, and empty SQLite's log."""
@@ -157,13 +211,16 @@ class StoreIndex:
 
     @contextmanager
     def _writing(self, wait_s: float) -> Iterator[bool]:
-        with exclusive(os.path.join(self._place.directory, "lock"), wait_s) as obtained:
+        with exclusive(self._lock(), wait_s) as obtained:
             try:
                 yield obtained
             except BaseException:
                 if self._lexicon is not None:
                     self._lexicon[1].abandon()
                 raise
+
+    def _lock(self) -> str:
+        return os.path.join(self._place.directory, "lock")
 
     def _listed(self) -> dict[str, Stamp] | None:
         """The markdown files of the store, by path relative to it; None: it cannot be listed, which proves nothing."""
@@ -172,26 +229,79 @@ class StoreIndex:
         except OSError:
             return None
 
-    def _behind(self, listed: Mapping[str, Stamp], known: Mapping[str, Known]) -> bool:
+    def _behind(self, listed: Mapping[str, Stamp], known: Mapping[str, Known]) -> list[str]:
+        """The files that are not indexed as they are now, newest day first."""
         space = self._embedder().space
-        return listed.keys() != known.keys() or any(
-            not _unchanged(known[path], stamp, space) for path, stamp in listed.items()
-        )
+        return [
+            path
+            for path, stamp in sorted(listed.items(), reverse=True)
+            if path not in known or not _unchanged(known[path], stamp, space)
+        ]
 
     # -- asking it
 
     def search(self, query: str, k: int, *, path_prefix: str | None = None) -> list[Hit]:
         """See `Index`."""
+        if k < 1:
+            return []
+        with self._usable():
+            return _merged(self._indexed(query, k, path_prefix), self._scanned_rest(query, path_prefix), k)
+
+    def _indexed(self, query: str, k: int, path_prefix: str | None) -> list[Hit]:
         known = {one.id: one.path for one in self._known().values()}
-        if not known or k < 1:
+        if not known:
             return []
         lists = self.lists(query, path_prefix)
+        shared = self._shared(query)
+        calibration = self._embedder().calibration.among(_count(self._known()))
+        hits: list[Hit] = []
+        for place in self.order(query, lists):
+            if len(hits) == k:
+                break
+            found = self._found(known.get(place >> _ORDINAL_BITS, ""), place)
+            if found is None:
+                continue  # the file has changed since, and holds it no longer
+            relevance = max(shared(place), calibrated(lists.near.get(place, -1.0), calibration))
+            if relevance >= LEAST_RELEVANCE:
+                hits.append(Hit(found.chunk, relevance))
+        return hits
+
+    def _scanned_rest(self, query: str, path_prefix: str | None) -> list[Hit]:
+        """What files hold of *query*'s words that the last refresh had no time for, best first."""
+        asked = terms.asked(query)
+        looked_for = [term[: max(4, len(term) - 1)] for term in asked]  # words may be longer or shorter than their stem
+        known = {one.id for one in self._known().values()}
+        hits: list[Hit] = []
+        left = SCANNED_BYTES
+        for path in self._unread:
+            left -= _size(self._absolute(path))
+            if left < 0:
+                break
+            if path_prefix is not None and not self._absolute(path).startswith(path_prefix):
+                continue
+            old = self._known().get(path)
+            indexed = set(self._open().ids(old.id)) if old and old.id in known else set()
+            for id_, piece in self._pieces(path):
+                said = plain(piece.text)
+                if bytes.fromhex(id_) not in indexed and any(term in said for term in looked_for):
+                    present = frozenset(terms.indexed(_described(path, piece.text)))
+                    found = sum(term in present for term in asked) / len(asked)
+                    if found >= LEAST_RELEVANCE:
+                        hits.append(Hit(self._chunk(path, id_, piece), found))
+        return sorted(hits, key=lambda hit: -hit.relevance)
+
+    def order(self, query: str, lists: Lists) -> list[int]:
+        """The places of *lists*, which were found for *query*, best first."""
+        covered = max(map(self._shared(query), list(lists.own)[:COVERING]), default=0.0)
+        return ordered(lists, self._embedder().weight, covered)
+
+    def _shared(self, query: str) -> Callable[[int], float]:
+        """How much of *query* the chunk at a place holds, 0 to 1."""
         lexicon = self._read_words()
         rare = {term: rarity(lexicon.documents, lexicon.frequency(term)) for term in terms.asked(query)}
-        embedder = self._embedder()
+        known = {one.id: one.path for one in self._known().values()}
 
         def shared(place: int) -> float:
-            """How much of the query the chunk at *place* holds."""
             path = known.get(place >> _ORDINAL_BITS, "")
             found = self._found(path, place)
             if found is None:
@@ -200,18 +310,7 @@ class StoreIndex:
             near = own | frozenset(terms.indexed(_tail(found.before)))
             return max(share(rare, own), BEFORE * share(rare, near))
 
-        covered = max(map(shared, list(lists.own)[:COVERING]), default=0.0)
-        hits: list[Hit] = []
-        for place in ordered(lists, embedder.weight, covered):
-            if len(hits) == k:
-                break
-            found = self._found(known.get(place >> _ORDINAL_BITS, ""), place)
-            if found is None:
-                continue  # the file has changed since, and holds it no longer
-            relevance = max(shared(place), calibrated(lists.near.get(place, -1.0), embedder.calibration))
-            if relevance >= LEAST_RELEVANCE:
-                hits.append(Hit(found.chunk, relevance))
-        return hits
+        return shared
 
     def lists(self, query: str, path_prefix: str | None = None) -> Lists:
         """What each way of looking finds for *query*, best first."""
@@ -266,15 +365,15 @@ class StoreIndex:
         listed = self._listed() or {}
         likely = self._open().holding(bytes.fromhex(id_)) if self._exists() else []
         for path in likely:
-            for own, piece in self._pieces(path):
-                if own == id_:
-                    return self._chunk(path, own, piece)
+            for named, piece in self._pieces(path):
+                if named == id_:
+                    return self._chunk(path, named, piece)
         # Not indexed yet, or an id of memsearch's, which holds line numbers: nothing but looking helps.
         for path in listed:
             source = os.path.realpath(self._absolute(path))
-            for own, piece in self._pieces(path):
-                if own == id_ or id_ in cutting.shared_ids(source, piece, SHARED_MODELS):
-                    return self._chunk(path, own, piece)
+            for named, piece in self._pieces(path):
+                if named == id_ or id_ in cutting.shared_ids(source, piece, SHARED_MODELS):
+                    return self._chunk(path, named, piece)
         return None
 
     def chunks(self) -> Iterator[Chunk]:
@@ -294,7 +393,7 @@ class StoreIndex:
             _count(known),
             embedder.name,
             size,
-            listed is not None and self._behind(listed, known),
+            listed is not None and (listed.keys() != known.keys() or bool(self._behind(listed, known))),
             bool(self._open().noted("purge")),
             self._open().noted("note"),
         )
@@ -303,7 +402,7 @@ class StoreIndex:
         """See `Index`."""
         if self._ledger is not None:
             self._ledger.close()
-        self._ledger = self._lexicon = self._scanned = None
+        self._ledger = self._lexicon = self._files = self._scanned = None
         self._cut.clear()
 
     # -- its parts
@@ -317,7 +416,13 @@ class StoreIndex:
         return self._ledger is not None or Path(self._place.directory, "ledger.sqlite").exists()
 
     def _known(self) -> dict[str, Known]:
-        return self._open().files() if self._exists() else {}
+        """The files that are indexed, by path relative to the store."""
+        if not self._exists():
+            return {}
+        version = self._open().version()
+        if self._files is None or self._files[0] != version:
+            self._files = version, self._open().files()
+        return self._files[1]
 
     def _open(self) -> Ledger:
         if self._ledger is None:
@@ -398,6 +503,16 @@ class StoreIndex:
             before = piece.text
 
 
+def _merged(one: list[Hit], two: list[Hit], k: int) -> list[Hit]:
+    """The *k* first of two lists by relevance, each in its own order."""
+    merged: list[Hit] = []
+    while len(merged) < k and (one or two):
+        first, rest = (one, two) if not two or (one and one[0].relevance >= two[0].relevance) else (two, one)
+        merged.append(first[0])
+        one, two = first[1:], rest
+    return merged
+
+
 class _Found(NamedTuple):
     """A chunk as it stands in its file now."""
 
@@ -468,25 +583,22 @@ class _Work:
         self._batch: list[tuple[int, Reading]] = []
         self._same: list[tuple[str, Stamp, int]] = []
         self._failed: dict[str, str] = {}
+        self.unread: list[str] = []
         self._note = ""
         self._embedded = self._removed = 0
 
     def done(self) -> Refreshed:
         gone = [path for path in self._known if path not in self._listed]
-        space = self._embedder.space
-        changed = [
-            path
-            for path, stamp in self._listed.items()
-            if path not in self._known or not _unchanged(self._known[path], stamp, space)
-        ]
+        changed = self._index._behind(self._listed, self._known)
         # What moved between files is found among the vectors of all that go.
         replaced = [self._known[path].id for path in (*changed, *gone) if path in self._known]
-        self._kept = self._ledger.kept(replaced, space)
+        self._kept = self._ledger.kept(replaced, self._embedder.space)
         pending = False
         chunks = 0
-        for path in sorted(changed, reverse=True):  # the newest day first
+        for number, path in enumerate(changed):
             if self._deadline is not None and time.monotonic() > self._deadline:
                 pending = True
+                self.unread = changed[number:]
                 break
             chunks += self._read(path)
             if chunks >= BATCH_CHUNKS:
@@ -581,8 +693,15 @@ def _markdown(store: str, below: str) -> Iterator[tuple[str, Stamp]]:
         path = os.path.join(below, entry.name)
         if entry.is_dir(follow_symlinks=False):
             yield from _markdown(store, path)
-        elif entry.name.lower().endswith((".md", ".markdown")) and entry.is_file():
+        elif entry.name.lower().endswith((".md", ".markdown")) and entry.is_file() and own(entry.path):
             yield path, _stamp(entry.stat())
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def _stamp(status: os.stat_result) -> Stamp:

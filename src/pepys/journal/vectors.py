@@ -65,5 +65,9 @@ def _differences(query: bytes, rows: bytes) -> bytes:
 def cosine(one: bytes, two: bytes) -> float:
     """The cosine of the angle between two packed vectors of one space; 0 where one of them is nothing."""
     left, right = memoryview(one).cast("b"), memoryview(two).cast("b")
-    lengths = math.sqrt(sum(map(mul, left, left)) * sum(map(mul, right, right)))
-    return sum(map(mul, left, right)) / lengths if lengths else 0.0
+    lengths = math.sqrt(_product(left, left) * _product(right, right))
+    return _product(left, right) / lengths if lengths else 0.0
+
+
+def _product(one: memoryview[int], two: memoryview[int]) -> int:
+    return sum(map(mul, one, two))
