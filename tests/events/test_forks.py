@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from tests.events.shop import Shop, label, named
 from tests.recall.diary import Json, said, user
 
 
-def forks(shop: Shop, session: str, entry: str, **args: object) -> list[Json]:
+def forks(shop: Shop, session: str, entry: str, **args: Any) -> list[Json]:
     return list(shop.read(session, entry, **args)["neighbors"]["forks"])
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pepys.errors import AmbiguousSession, EventNotFound, InvalidEventArgument, StalePointer
 from pepys.events.read import head_tail, window
+from pepys.hosts import reading
 from tests.events.shop import Shop, calls, label, result
 from tests.recall.diary import Json, append, entry, ran, said, thought, user
 
@@ -205,15 +206,13 @@ def test_a_source_that_changed_behind_the_index_never_gives_other_text_under_an_
 @pytest.mark.requirement("events.read.source")
 def test_a_source_that_changes_while_it_is_read_is_an_error(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     path = shop.session("one", user("a", None, "alpha words"))
-    from pepys.recall import evidence
-
-    read = evidence.read_entries
+    read = reading.read_entries
 
     def rewritten(host: Any, file: str, spans: Any) -> Any:
         Path(file).write_bytes(Path(file).read_bytes().replace(b"alpha", b"omega"))
         return read(host, file, spans)
 
-    monkeypatch.setattr(evidence, "read_entries", rewritten)
+    monkeypatch.setattr("pepys.recall.evidence.read_entries", rewritten)
 
     with pytest.raises(StalePointer):
         shop.read("one", "a")
