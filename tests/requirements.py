@@ -387,6 +387,7 @@ PROMISES: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ),
         ("guest.limits", "Time, memory, recursion, calls and output of a program are bounded.", "ADR 16"),
         ("guest.exact", "Programs get the text as it is, unless memory.redact is always.", "ADR 12"),
+        ("guest.value", "A program's value is JSON, and whole; else it is an error that names the place.", "ADR 16"),
         ("guest.errors", "What is not there is a result with error; everything else is raised in the program."),
         (
             "guest.no_query_language",

@@ -154,6 +154,7 @@ def test_an_error_has_a_code_for_programs_and_words_for_people(
         assert for_people.stderr.startswith("pepys: ")
 
 
+@pytest.mark.requirement("regex.no_proof")
 @pytest.mark.parametrize(
     ("pattern", "code", "status"),
     [

@@ -45,6 +45,7 @@ def test_a_program_s_value_is_what_it_returns_or_its_last_expression(
     assert value(program) == expected
 
 
+@pytest.mark.requirement("guest.value")
 @pytest.mark.parametrize(
     ("program", "what"),
     [
