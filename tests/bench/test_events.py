@@ -11,9 +11,9 @@ from bench.__main__ import main
 def test_a_tiny_run_reports_every_figure(tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
 
-    status = main(
-        [*"events --mb 4 --files 12 --queries 2 --appends 2".split(), "--work", str(tmp_path), "--out", str(out)]
-    )
+    tiny = "events --mb 4 --files 12 --queries 2 --appends 2"
+
+    status = main([*tiny.split(), "--work", str(tmp_path), "--out", str(out)])
 
     figures = json.loads(out.read_text())
     assert status == 0
