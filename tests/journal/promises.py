@@ -197,6 +197,34 @@ JOURNAL: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("journal.forget.gone", "Terms, vectors and ids of what was forgotten leave the disk; the proof could fail."),
         ("journal.forget.pending", "Where a reader blocks that, it is pending, and the next refresh finishes it."),
     ),
+    "Journal: auto-context": (
+        ("journal.auto.off", "Auto-context is off unless PI_MEMSEARCH_AUTO_CONTEXT=on or journal.autoContext says so."),
+        (
+            "journal.auto.injects",
+            "A prompt gets the hits of a search as an invisible message, as memory_search prints them; their hashes "
+            "open in memory_expand.",
+        ),
+        ("journal.auto.constants", "Its numbers are the specification's; at most three chunks are injected."),
+        (
+            "journal.auto.floor",
+            "Chunks below 0.5 are not injected.",
+            "decision of relevance: scores are absolute, not ranks",
+        ),
+        ("journal.auto.budget", "At most 2000 characters are injected in total, preamble included."),
+        ("journal.auto.snapshot", "Chunks that stand verbatim in the stable snapshot are dropped."),
+        ("journal.auto.deadline", "A prompt waits 300 ms at most, for readiness and search together."),
+        ("journal.auto.counters", "Every outcome is counted: injected, skippedBudget, skippedEmpty, skippedError."),
+        ("journal.auto.misses", "Three deadlines missed in a row kill the process as unhealthy."),
+        ("journal.auto.respawns", "It is respawned by the next prompt, twice a session; then auto-context is off."),
+        ("journal.auto.session", "A session has one process, from its start to its shutdown."),
+        (
+            "journal.auto.memory",
+            "The process needs less than 150 MB.",
+            "0.7 to 1.0 GB in the specification",
+        ),
+        ("journal.auto.status", "memory_status shows its state, its memory and its counters."),
+        ("journal.auto.degrades", "Whatever fails, nothing is injected, and the prompt proceeds."),
+    ),
     "Journal: memsearch's own collections (engine milvus)": (
         ("journal.milvus.shared", "What any process indexed into the collection is found by all others."),
         ("journal.milvus.ids", "Chunks have memsearch's ids; older ones and those of our own engine are found too."),

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from pepys.journal import auto_context
 from pepys.journal.auto_context import Counters, Health, Outcome
@@ -34,11 +34,16 @@ if TYPE_CHECKING:
     from pepys.config import Journal
 
 
-class Injected:
+COMMAND = (sys.executable, "-P", "-m", "pepys.journal.sidecar")
+"""-P: a repository's own files are no modules of ours, though the process is started in one."""
+
+
+class Injected(NamedTuple):
     """What one prompt came to."""
 
-    def __init__(self, outcome: Outcome, text: str, ms: int) -> None:
-        self.outcome, self.text, self.ms = outcome, text, ms
+    outcome: Outcome
+    text: str  # to be put beside it; "" where nothing is
+    ms: int
 
 
 class AutoContext:
@@ -143,10 +148,8 @@ class Process:
         self._ended = False
         packages = str(Path(__file__).resolve().parents[2])
         search = os.pathsep.join(filter(None, (packages, env.get("PYTHONPATH", ""))))
-        # -P: a repository's own files are no modules of ours, though it is started in one.
-        command = [sys.executable, "-P", "-m", "pepys.journal.sidecar"]
         self._child = subprocess.Popen(  # noqa: S603
-            command,
+            COMMAND,
             cwd=place.repository if os.path.isdir(place.repository) else None,
             env={**env, "PYTHONPATH": search},
             stdin=subprocess.PIPE,
