@@ -201,8 +201,7 @@ JOURNAL: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("journal.auto.off", "Auto-context is off unless PI_MEMSEARCH_AUTO_CONTEXT=on or journal.autoContext says so."),
         (
             "journal.auto.injects",
-            "A prompt gets the hits of a search as an invisible message, as memory_search prints them; their hashes "
-            "open in memory_expand.",
+            "A prompt gets the hits of a search as an invisible message; their hashes open in memory_expand.",
         ),
         ("journal.auto.constants", "Its numbers are the specification's; at most three chunks are injected."),
         (

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import Any, ClassVar, get_args
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from pepys.config import Journal
 from pepys.journal import auto_context, constants, live, sidecar
-from pepys.journal.auto_context import PREAMBLE, Counters, Health
+from pepys.journal.auto_context import PREAMBLE, Counters, Health, Outcome
 from pepys.journal.base import Chunk, Hit, Place
 from pepys.journal.recall import printed
 from pepys.journal.sidecar import AutoContext, Failed, Process
@@ -131,18 +131,18 @@ def test_misses_while_it_warms_up_say_nothing() -> None:
     assert health == Health("warming")
 
 
-@given(st.lists(st.sampled_from(["injected", "skippedBudget", "skippedEmpty", "skippedError"])))
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+
+@given(st.lists(st.sampled_from(OUTCOMES)))
 @pytest.mark.requirement("journal.auto.counters")
-def test_every_prompt_is_counted_once(outcomes: list[auto_context.Outcome]) -> None:
+def test_every_prompt_is_counted_once(outcomes: list[Outcome]) -> None:
     counters = Counters()
     for ms, outcome in enumerate(outcomes):
         counters = counters.after(outcome, ms)
 
     assert counters.prompts == len(outcomes)
-    assert {name: getattr(counters, name) for name in Counters._fields[1:5]} == {
-        name: outcomes.count(name)
-        for name in Counters._fields[1:5]  # type: ignore[arg-type]
-    }
+    assert {name: getattr(counters, name) for name in OUTCOMES} == {name: outcomes.count(name) for name in OUTCOMES}
     last = max((ms for ms, outcome in enumerate(outcomes) if outcome == "injected"), default=None)
     assert counters.last_injection_ms == last
 
@@ -150,8 +150,8 @@ def test_every_prompt_is_counted_once(outcomes: list[auto_context.Outcome]) -> N
 class Scripted:
     """A process that does what the test says, without being one."""
 
-    made: list[Scripted] = []
-    script: list[Any] = []
+    made: ClassVar[list[Scripted]] = []
+    script: ClassVar[list[Any]] = []
 
     def __init__(self, *_: object) -> None:
         self.embedder, self.memory, self.alive, self.killed = "static", 0, True, False
@@ -345,7 +345,7 @@ def on(project: Project) -> Iterator[Project]:
 
 
 def warm(project: Project, prompt: str) -> Json:
-    """The answer to *prompt*, asked until the process is warm: on a busy machine that takes longer than a prompt may."""
+    """The answer to *prompt*, asked until the process is warm: on a busy machine that takes a while."""
     until = soon()
     while (answer := project.call("journal.autoContext", {"prompt": prompt}))["outcome"] == "skippedBudget":
         assert time.monotonic() < until, answer
