@@ -14,6 +14,7 @@ from pepys.actions import load, schema
 from pepys.actions.table import ACTIONS
 from pepys.actions.wire import CallContext
 from pepys.errors import InvalidArgument
+from pepys.model import events, journal
 from pepys.model.query import EntryRange, ExpandRequest, RecallRequest, SessionsRequest
 
 REQUESTS: list[type] = [*(load(action.request) for action in ACTIONS.values()), CallContext]
@@ -183,6 +184,13 @@ def test_a_near_miss_is_read_as_what_was_meant(cls: type, given: dict[str, objec
         (RecallRequest, {"subagents": 1}, "subagents must be true or false"),
         (RecallRequest, {"entryRange": {"first": 1}}, "entryRange.last is required"),
         (RecallRequest, {"entryRange": [1, 2]}, "entryRange must be an object"),
+        (events.SearchRequest, {"query": "q", "cwd": "a\0b"}, "cwd is no path: it holds the character U+0000"),
+        (journal.TranscriptRequest, {"transcript_path": "/\ud800"}, "transcript_path is no path: it is not Unicode"),
+        (
+            journal.ExpandRequest,
+            {"chunk_hash": "abcd", "project": "x" * 300},
+            "project is no path: it has a name of more than",
+        ),
         (ExpandRequest, {"session": "s", "indices": [1, "x"]}, "indices[1] must be an integer"),
         (ExpandRequest, {"session": "s", "indices": list(range(101))}, "indices must have at most 100 items"),
     ],

@@ -33,6 +33,9 @@ SESSION = "019cdd56-0a83-7415-bb92-90e47cf1d004"
         ("recall --match al", "--match must be one of any, all, not 'al' (did you mean all?)."),
         (f"events read {SESSION} x --before -1", "--before must be at least 0."),
         ("journal search x --top-k 0", "--top-k must be at least 1."),
+        (f"journal transcript {'x' * 300}", "FILE is no path: it has a name of more than 255 bytes."),
+        (f"journal expand abcd --project {'x' * 300}", "--project is no path: it has a name of more than 255 bytes."),
+        (f"events search x --in {'x' * 300}", "--in is no path: it has a name of more than 255 bytes."),
     ],
 )
 def test_a_number_that_is_out_of_bounds_is_called_by_its_option(

@@ -13,6 +13,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
+from pepys import paths
 from pepys.errors import InvalidArgument
 from pepys.spelling import camel, suggestion
 
@@ -218,6 +219,8 @@ def _outside(schema: Mapping[str, Any], value: object) -> Iterator[str]:
             yield f"must have at least {schema['minLength']} character{'' if schema['minLength'] == 1 else 's'}"
         if "maxLength" in schema and len(value) > schema["maxLength"]:
             yield f"must have at most {schema['maxLength']} characters"
+        if schema.get("format") == "path" and (refused := paths.refusal(value)):
+            yield f"is no path: it {refused}"
     elif isinstance(value, (list, tuple)) and "maxItems" in schema and len(value) > schema["maxItems"]:
         yield f"must have at most {schema['maxItems']} items"
 

@@ -72,13 +72,13 @@ class Parser(argparse.ArgumentParser):
             return ""
         names, what = complaint["names"], complaint["what"]
         if wrong := _WRONG.fullmatch(what):
-            return f"{names} must be {_WRONG_TYPES[wrong['type']]}, not {wrong['value']}."
+            return f"{names} must be {_WRONG_TYPES[wrong['type']]}, not {paths.shortened(wrong['value'])}."
         if chosen := _CHOICE.fullmatch(what):
             choices = chosen["choices"].replace("'", "").split(", ")
             from pepys.spelling import suggestion
 
             return (
-                f"{names} must be one of {', '.join(choices)}, not '{chosen['value']}'"
+                f"{names} must be one of {', '.join(choices)}, not '{paths.shortened(chosen['value'])}'"
                 + suggestion(chosen["value"], choices)
                 + "."
             )

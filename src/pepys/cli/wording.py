@@ -33,7 +33,10 @@ NAMES: Mapping[str, str] = {
     "branchStates": "--branch",
     "selectionStates": "--state",
     "files": "--file",
+    "cwd": "--in",
     "content": "TEXT",
+    "transcript_path": "FILE",
+    "chunk_hash": "HASH",
 }
 
 _PHRASES = (

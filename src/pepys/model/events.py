@@ -41,7 +41,9 @@ class SearchRequest:
     session_id: str | None = field(
         default=None, metadata=about("Only this session: its id, the path of its file, or current.", minLength=1)
     )
-    cwd: str | None = field(default=None, metadata=about("Only sessions that worked in this folder or below it."))
+    cwd: str | None = field(
+        default=None, metadata=about("Only sessions that worked in this folder or below it.", format="path")
+    )
     kinds: tuple[str, ...] = field(
         default=(), metadata=about("Only fragments of these kinds, such as user.text, tool.call or tool.result.")
     )

@@ -69,7 +69,8 @@ class ExpandRequest:
 
     chunk_hash: str = field(metadata=_named("chunk_hash", "Of a chunk that a search returned.", minLength=1))
     project: str | None = field(
-        default=None, metadata=about("The project that a hit of a search with scope all was labelled with, verbatim.")
+        default=None,
+        metadata=about("The project that a hit of a search with scope all was labelled with, verbatim.", format="path"),
     )
 
 
@@ -77,7 +78,9 @@ class ExpandRequest:
 class TranscriptRequest:
     """What `journal.transcript` is asked."""
 
-    transcript_path: str = field(metadata=_named("transcript_path", "The session's file, as an anchor names it."))
+    transcript_path: str = field(
+        metadata=_named("transcript_path", "The session's file, as an anchor names it.", format="path")
+    )
     turn: str | None = field(
         default=None, metadata=about("Entry id of an anchor, or how it begins. Without it: the newest turns.")
     )

@@ -141,7 +141,11 @@ def _capture(workspace: Workspace, args: argparse.Namespace, out: Output) -> int
     context = workspace.context
     if args.session is None and context.session_file is None:
         raise InvalidArgument("Name a session: --session FILE.")
-    given = paths.expand(args.session, os.environ, context.cwd) if args.session else context.session_file
+    given = (
+        paths.expand(paths.named(args.session, "--session"), os.environ, context.cwd)
+        if args.session
+        else context.session_file
+    )
     path = str(given)
     outcome = past.capture_one(workspace.context, workspace.runtime(), path, args.turn)
     done = outcome.captured
