@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 LIST = 100
 """How many chunks of each list are fused."""
 
-COMPARED = 200
+COMPARED = 150
 """How many vectors are compared exactly, of those whose signs are nearest."""
 
 TAIL_CHARS = 200
@@ -110,6 +110,7 @@ class StoreIndex:
         self._lexicon: tuple[str, Lexicon] | None = None
         self._files: tuple[tuple[int, int], dict[str, Known]] | None = None
         self._scanned: tuple[tuple[int, int], _Scanned] | None = None
+        self._read: tuple[int, int] | None = None  # version of the ledger as of which the words were read
         self._unread: list[str] = []  # what the last refresh had no time for
         self._cut: dict[str, tuple[Stamp, list[tuple[str, Piece]]]] = {}
 
@@ -349,12 +350,16 @@ class StoreIndex:
             return {}
         if vector is None:
             return {}
-        found: dict[int, float] = {}
+        places, others = [], []
         for row in vectors.nearest(vectors.signs(vector), scanned.signs, COMPARED):
             file, number, place = scanned.at(row)
             other = self._open().vector(file, number, len(vector)) if file in known else b""
             if len(other) == len(vector):
-                found[place] = max(found.get(place, -1.0), vectors.cosine(vector, other))
+                places.append(place)
+                others.append(other)
+        found: dict[int, float] = {}
+        for place, cosine in zip(places, vectors.cosines(vector, others), strict=True):
+            found[place] = max(found.get(place, -1.0), cosine)
         best = sorted(found.items(), key=lambda one: -one[1])[:LIST]
         return dict(best)
 
@@ -441,7 +446,13 @@ class StoreIndex:
         return not Path(path).exists()
 
     def _read_words(self) -> Lexicon:
-        return self._words(self._text())
+        """The words as of the last commit, which changes the ledger too."""
+        version = self._open().version()
+        lexicon = self._words(self._text())
+        if self._read != version:
+            lexicon.reload()
+            self._read = version
+        return lexicon
 
     def _text(self) -> str:
         return self._open().noted("text") or "text-1"
@@ -451,8 +462,6 @@ class StoreIndex:
 
         if self._lexicon is None or self._lexicon[0] != name:
             self._lexicon = name, Lexicon(os.path.join(self._place.directory, name))
-        else:
-            self._lexicon[1].reload()
         return self._lexicon[1]
 
     def _scan(self, space: str) -> _Scanned:

@@ -7,7 +7,6 @@ the few that are near are compared exactly.
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Sequence
 from operator import mul
@@ -41,8 +40,16 @@ def nearest(query: bytes, rows: bytes, limit: int) -> list[int]:
         rows: Of `signs`, one after the other.
         limit: At most this many.
     """
-    far = _differences(query, rows)
-    return heapq.nsmallest(limit, range(len(far)), key=far.__getitem__)
+    differences = _differences(query, rows)
+    found: list[int] = []
+    for difference in range(_SIGNS):
+        at = differences.find(difference)
+        while at >= 0:
+            if len(found) == limit:
+                return found
+            found.append(at)
+            at = differences.find(difference, at + 1)
+    return found
 
 
 def _differences(query: bytes, rows: bytes) -> bytes:
@@ -64,9 +71,19 @@ def _differences(query: bytes, rows: bytes) -> bytes:
 
 def cosine(one: bytes, two: bytes) -> float:
     """The cosine of the angle between two packed vectors of one space; 0 where one of them is nothing."""
-    left, right = memoryview(one).cast("b"), memoryview(two).cast("b")
-    lengths = math.sqrt(_product(left, left) * _product(right, right))
-    return _product(left, right) / lengths if lengths else 0.0
+    return cosines(one, [two])[0]
+
+
+def cosines(one: bytes, others: Sequence[bytes]) -> list[float]:
+    """The cosines of the angles between a packed vector and others of its space."""
+    left = memoryview(one).cast("b")
+    length = _product(left, left)
+    found = []
+    for other in others:
+        right = memoryview(other).cast("b")
+        lengths = math.sqrt(length * _product(right, right))
+        found.append(_product(left, right) / lengths if lengths else 0.0)
+    return found
 
 
 def _product(one: memoryview[int], two: memoryview[int]) -> int:

@@ -41,7 +41,7 @@ class _MiniLM:
     name = "minilm"
     space = "minilm-l6-v2-int8-1"
     weight = 0.45
-    calibration = Calibration(0.2, 0.5)
+    calibration = Calibration(0.1, 0.36, 0.05)
 
     def __init__(self, session: Any, numpy: Any) -> None:
         self._session, self._numpy = session, numpy

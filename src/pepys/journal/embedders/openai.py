@@ -43,7 +43,7 @@ def opened(settings: Journal, env: Mapping[str, str]) -> Embedder:
 class _OpenAI:
     name = "openai"
     weight = 0.45
-    calibration = Calibration(0.2, 0.45)
+    calibration = Calibration(0.15, 0.45, 0.03)
 
     def __init__(self, url: str, model: str, key: str) -> None:
         self._url, self._model, self._key = url, model, key

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import chain
 
 from pepys.text import CJK
 
@@ -19,12 +20,12 @@ _WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 
 def words(text: str) -> Iterator[str]:
     """The words of *text*, as the vocabulary has them: in small letters, without marks."""
-    return (found.group() for found in _WORD.finditer(_normal(text)))
+    return iter(_WORD.findall(_normal(text)))
 
 
 def pieces(text: str) -> Iterator[int]:
     """The numbers of the pieces of all words; a word with characters that the vocabulary lacks has none."""
-    return (piece for word in words(text) for piece in of_word(word))
+    return chain.from_iterable(map(of_word, words(text)))
 
 
 def symbols(text: str) -> Iterator[str]:

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from pepys.journal.embedders import wordpiece
@@ -37,7 +38,7 @@ LETTER = 0.5
 _LANE_BYTES = 4
 _UNSIGNED = bytes((byte + 128) & 255 for byte in range(256))
 _MOST_WEIGHT = 255
-_MOST_PIECES = 1 << 15  # so many of the greatest weight still fit into a lane
+_MOST_PIECES = 1 << 14  # so many words of the greatest weight still fit into a lane
 
 
 def opened(settings: Journal, env: Mapping[str, str]) -> Embedder:
@@ -54,27 +55,29 @@ class _Static:
     def __init__(self) -> None:
         with open(os.path.join(os.path.dirname(__file__), "vectors.bin"), "rb") as file:
             self._rows = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._lanes = lru_cache(1 << 13)(self._laned)
+        self._lanes = lru_cache(1 << 12)(self._laned)
+        self._weighted = lru_cache(1 << 13)(self._in_documents)
 
     def documents(self, texts: Sequence[str]) -> list[bytes]:
-        return [self._pooled((piece, common(piece)) for piece in wordpiece.pieces(text)) for text in texts]
+        made = []
+        for text in texts:
+            pieces = list(islice(wordpiece.pieces(text), _MOST_PIECES))
+            made.append(_packed(sum(map(self._weighted, pieces)), sum(map(_whole, pieces))))
+        return made
 
     def query(self, text: str, rarity: Rarity) -> bytes | None:
         weighed = [(word, rarity(word)) for word in wordpiece.words(text)]
         most = max((weight for _, weight in weighed), default=0.0)
-        pieces = [(piece, weight / most) for word, weight in weighed if most for piece in wordpiece.of_word(word)]
-        return self._pooled(pieces) if pieces else None
-
-    def _pooled(self, weighed: Iterable[tuple[int, float]]) -> bytes:
         total = weights = 0
-        for number, (piece, weight) in enumerate(weighed):
-            if number == _MOST_PIECES:
-                break
-            whole = round(weight * _MOST_WEIGHT)
-            total += self._lanes(piece) * whole
-            weights += whole
-        lanes = memoryview(total.to_bytes(DIMENSIONS * _LANE_BYTES, "little")).cast("I")
-        return packed([lane - 128 * weights for lane in lanes])
+        for word, weight in weighed[:_MOST_PIECES]:
+            whole = round(weight / most * _MOST_WEIGHT) if most else 0
+            for piece in wordpiece.of_word(word):
+                total += self._lanes(piece) * whole
+                weights += whole
+        return _packed(total, weights) if weights else None
+
+    def _in_documents(self, piece: int) -> int:
+        return self._laned(piece) * _whole(piece)
 
     def _laned(self, piece: int) -> int:
         row = self._rows[piece * DIMENSIONS : (piece + 1) * DIMENSIONS].translate(_UNSIGNED)
@@ -83,7 +86,18 @@ class _Static:
         return int.from_bytes(wide, "little")
 
 
+def _packed(total: int, weights: int) -> bytes:
+    """The vector that a sum of lanes stands for, whose weights sum up to *weights*."""
+    lanes = memoryview(total.to_bytes(DIMENSIONS * _LANE_BYTES, "little")).cast("I")
+    bias = 128 * weights
+    return packed([lane - bias for lane in lanes])
+
+
 @lru_cache(1 << 13)
+def _whole(piece: int) -> int:
+    return round(common(piece) * _MOST_WEIGHT)
+
+
 def common(piece: int) -> float:
     """How rare a piece is in the language, 0 to 1, by its place in the vocabulary (Zipf's law)."""
     rank = piece - wordpiece.vocabulary()["the"]
