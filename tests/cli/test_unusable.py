@@ -168,3 +168,15 @@ def test_a_folder_of_sessions_that_is_none_is_found_by_doctor(
     assert f"{home / '.pi' / 'agent' / 'sessions'} cannot be listed: {finding}" in found.stdout
     assert step in found.stdout
     assert "chmod" not in found.stdout
+
+
+def test_a_project_that_may_not_be_looked_at_has_no_configuration(
+    pepys: Pepys, home: Path, tmp_path: Path, closed: Callable[[Path], None]
+) -> None:
+    (tmp_path / "private" / "inner").mkdir(parents=True)
+    closed(tmp_path / "private")
+
+    found = pepys("sessions", "--cwd", str(tmp_path / "private" / "inner"))
+
+    assert (found.status, found.stdout) == (0, "")
+    assert found.stderr.startswith("No sessions.")
