@@ -61,11 +61,12 @@ def measured(options: Options, say: Say) -> Json:
     if options.locomo is not None:
         from bench import locomo
 
-        made["locomo"] = locomo.measured(options.locomo, options.work, _opener(options), say)
+        made["locomo"] = locomo.measured(options.locomo, options.work, opener(options), say)
     return made | {"failures": failures}
 
 
-def _opener(options: Options) -> Callable[[Place], StoreIndex]:
+def opener(options: Options) -> Callable[[Place], StoreIndex]:
+    """What makes indexes of places."""
     settings = Journal(embedder=options.embedder)  # type: ignore[arg-type]
     return lambda place: engine.opened(place, settings, os.environ)
 
@@ -74,7 +75,7 @@ def _judged(options: Options, say: Say) -> tuple[Json, list[Json]]:
     say("judged set")
     store = options.work / "judged" / "memory"
     lines = memories.written(store)
-    index = _opener(options)(Place(str(store), "judged", str(store.with_name("index")), str(store.parent)))
+    index = opener(options)(Place(str(store), "judged", str(store.with_name("index")), str(store.parent)))
     index.refresh()
     named: dict[str, object] = {chunk.id: lines[Path(chunk.path).name, chunk.first] for chunk in index.chunks()}
     made: Json = {}

@@ -440,6 +440,11 @@ PROMISES: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("bench.deterministic", "The synthetic corpus is the same for the same seed."),
         ("bench.heads", "Capability heads are measured part by part, with latencies.", "`python -m bench heads`"),
         ("bench.heads_fails", "That fails on each of the specification's four conditions."),
+        (
+            "bench.journal",
+            "The journal's relevance is measured on a judged set, and the benchmark fails where a condition is broken.",
+            "`python -m bench journal`",
+        ),
         ("bench.report", "The benchmark reports its figures and judges its targets.", "`python -m bench recall`"),
     ),
     "Configuration": (
