@@ -438,7 +438,9 @@ def rewrite_before_evidence(monkeypatch: pytest.MonkeyPatch, path: Path) -> None
 @pytest.mark.requirement("coverage.reasons")
 def test_every_reason_in_the_table_is_given_somewhere() -> None:
     sources = Path(budgets.__file__).parents[1].rglob("*.py")
-    code = "".join(source.read_text(encoding="utf-8") for source in sources if source.name != "coverage.py")
+    code = "".join(
+        source.read_text(encoding="utf-8") for source in sources if source.parts[-2:] != ("model", "coverage.py")
+    )
 
     unused = {reason for reason in REASONS if f'"{reason}"' not in code}
 
