@@ -412,6 +412,19 @@ def test_two_processes_see_each_other_s_commits(home: Home) -> None:
     other.close()
 
 
+def test_who_reads_creates_nothing_even_under_an_old_name(home: Home) -> None:
+    home.write(MONDAY, entry("10:00", "moved the cache"))
+    home.index.refresh()
+    other = home.again()
+    other.search("cache", 1)
+    home.index.purge()
+
+    home.index._words("text-1")
+
+    assert [path.name for path in Path(home.place.directory).glob("text-*")] == ["text-2"]
+    other.close()
+
+
 SECRET = "xylophone quarterdeck zeppelin"
 
 
@@ -591,3 +604,5 @@ def test_an_index_that_cannot_be_written_says_what_to_do(home: Home) -> None:
         home.index.refresh()
 
     assert "memory.indexDir" in missing.value.steps
+    (chunk,) = home.index.chunks()
+    assert home.index.chunk(chunk.id) == chunk

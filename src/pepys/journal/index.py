@@ -48,8 +48,11 @@ COMPARED = 150
 TAIL_CHARS = 200
 """How much of a chunk the one after it is indexed with."""
 
-BATCH_CHUNKS = 2_000
-"""Chunks a commit: a first index is searchable before it is whole, and a crash loses little."""
+BATCH_CHUNKS, BATCH_S = 2_000, 5.0
+"""Chunks a commit, or seconds: a first index is searchable before it is whole, and a crash loses little."""
+
+CUT_FILES = 64
+"""How many files are kept cut into chunks."""
 
 LEAST_RELEVANCE = 0.1
 """Below it, a chunk has nothing to do with the query."""
@@ -195,7 +198,7 @@ class StoreIndex:
         self._cut.clear()
         fresh = f"text-{int(self._text().removeprefix('text-')) + 1}"
         self._remove(fresh)  # of a purge that did not end
-        lexicon = self._words(fresh)
+        lexicon = self._words(fresh, create=True)
         for known in ledger.files().values():
             self._add_words(lexicon, known.id, known.path, [piece for _, piece in self._pieces(known.path)])
         lexicon.commit()
@@ -368,7 +371,10 @@ class StoreIndex:
         if not re.fullmatch("[0-9a-f]{16}", id_):
             return None
         listed = self._listed() or {}
-        likely = self._open().holding(bytes.fromhex(id_)) if self._exists() else []
+        try:
+            likely = self._open().holding(bytes.fromhex(id_)) if self._exists() else []
+        except (OSError, *DAMAGED):
+            likely = []
         for path in likely:
             for named, piece in self._pieces(path):
                 if named == id_:
@@ -390,18 +396,15 @@ class StoreIndex:
     def status(self) -> Status:
         """See `Index`."""
         embedder = self._embedder()
-        if not self._exists():
-            return Status(None, embedder.name, pending=bool(self._listed()))
-        known, listed = self._known(), self._listed()
-        size = sum(file.stat().st_size for file in Path(self._place.directory).rglob("*") if file.is_file())
-        return Status(
-            _count(known),
-            embedder.name,
-            size,
-            listed is not None and (listed.keys() != known.keys() or bool(self._behind(listed, known))),
-            bool(self._open().noted("purge")),
-            self._open().noted("note"),
-        )
+        with self._usable():
+            listed = self._listed()
+            if not self._exists():
+                return Status(None, embedder.name, pending=bool(listed))
+            known = self._known()
+            size = sum(file.stat().st_size for file in Path(self._place.directory).rglob("*") if file.is_file())
+            behind = listed is not None and (listed.keys() != known.keys() or bool(self._behind(listed, known)))
+            ledger = self._open()
+            return Status(_count(known), embedder.name, size, behind, bool(ledger.noted("purge")), ledger.noted("note"))
 
     def close(self) -> None:
         """See `Index`."""
@@ -457,11 +460,12 @@ class StoreIndex:
     def _text(self) -> str:
         return self._open().noted("text") or "text-1"
 
-    def _words(self, name: str) -> Lexicon:
+    def _words(self, name: str, *, create: bool = False) -> Lexicon:
+        """The words in the directory *name*. Only the lock's holder creates: a reader may have been told an old name."""
         from pepys.journal.lexicon import Lexicon
 
-        if self._lexicon is None or self._lexicon[0] != name:
-            self._lexicon = name, Lexicon(os.path.join(self._place.directory, name))
+        if self._lexicon is None or self._lexicon[0] != name or create:
+            self._lexicon = name, Lexicon(os.path.join(self._place.directory, name), create=create)
         return self._lexicon[1]
 
     def _scan(self, space: str) -> _Scanned:
@@ -486,6 +490,8 @@ class StoreIndex:
                     pieces = list(cutting.pieces(file.read().decode("utf-8", "replace")))
                 cut = stamp, list(zip(cutting.ids(path, pieces), pieces, strict=True))
                 if settled(stamp, time.time_ns()):
+                    if len(self._cut) >= CUT_FILES:
+                        self._cut.pop(next(iter(self._cut)))
                     self._cut[path] = cut
         except OSError:
             return []
@@ -586,7 +592,7 @@ class _Work:
         self._index, self._listed, self._deadline = index, listed, deadline
         self._ledger = index._open()
         self._embedder = index._embedder()
-        self._lexicon = index._read_words()
+        self._lexicon = index._words(index._text(), create=True)
         self._known = self._ledger.files()
         self._next = self._ledger.fresh()
         self._batch: list[tuple[int, Reading]] = []
@@ -603,16 +609,16 @@ class _Work:
         replaced = [self._known[path].id for path in (*changed, *gone) if path in self._known]
         self._kept = self._ledger.kept(replaced, self._embedder.space)
         pending = False
-        chunks = 0
+        chunks, begun = 0, time.monotonic()
         for number, path in enumerate(changed):
             if self._deadline is not None and time.monotonic() > self._deadline:
                 pending = True
                 self.unread = changed[number:]
                 break
             chunks += self._read(path)
-            if chunks >= BATCH_CHUNKS:
+            if chunks >= BATCH_CHUNKS or time.monotonic() - begun > BATCH_S:
                 self._commit([])
-                chunks = 0
+                chunks, begun = 0, time.monotonic()
         self._commit([] if pending else gone)
         self._lexicon.settle()
         return Refreshed(

@@ -92,6 +92,9 @@ class Ledger:
                     for statement in filter(str.strip, _TABLES.split(";")):
                         self._db.execute(statement)
                     self.note("schema", SCHEMA)
+        if self.noted("schema") != SCHEMA:
+            self._db.close()
+            raise sqlite3.DatabaseError("another version of the ledger")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -24,17 +24,21 @@ _Q, _O = tantivy.Query, tantivy.Occur
 class Lexicon:
     """Documents by place. Many may read it; one, holding the store's lock, writes."""
 
-    def __init__(self, directory: str | None) -> None:
-        """Open the index in *directory*, created where it is missing; None: one in memory.
+    def __init__(self, directory: str | None, *, create: bool = False) -> None:
+        """Open the index in *directory*; None: one in memory.
+
+        Args:
+            directory: Of this index alone.
+            create: Make one where there is none; else an empty one in memory stands for it.
 
         Raises:
             OSError: It cannot be created.
             ValueError: What is there is no index of ours.
         """
-        if directory is None:
-            self._index = tantivy.Index(_schema())
-        elif Path(directory, "meta.json").exists():
+        if directory is not None and Path(directory, "meta.json").exists():
             self._index = tantivy.Index.open(directory)
+        elif directory is None or not create:
+            self._index = tantivy.Index(_schema())
         else:
             make_private(Path(directory))
             self._index = tantivy.Index(_schema(), path=directory)
