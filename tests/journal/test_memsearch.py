@@ -23,6 +23,7 @@ import pytest
 from tests.journal.endpoint_of_vectors import Endpoint
 from tests.journal.project import Project, entry
 from tests.journal.shared import Shared, texts
+from tests.journal.test_milvus_onnx import cached
 
 COMMANDS = [name for name in os.environ.get("PEPYS_TEST_MEMSEARCH", "").split(os.pathsep) if name]
 
@@ -38,15 +39,15 @@ class Memsearch:
     def __init__(self, command: str, shared: Shared) -> None:
         self._command, self._shared = command, shared
 
-    def __call__(self, *arguments: str, fails: bool = False) -> str:
+    def __call__(self, *arguments: str, fails: bool = False, any_: bool = False) -> str:
         # fmt: off
         done = subprocess.run(
             [self._command, *arguments], cwd=self._shared.project.root, capture_output=True, text=True, timeout=120,
             env={**self._shared.project.env, "TOKENIZERS_PARALLELISM": "false"},
         )
         # fmt: on
-        assert (done.returncode != 0) == fails, done.stderr
-        return done.stderr if fails else done.stdout
+        assert any_ or (done.returncode != 0) == fails, done.stderr
+        return done.stderr if done.returncode else done.stdout
 
     def index(self) -> None:
         self("index", str(self._shared.project.store), "-c", self._shared.place().collection)
@@ -198,6 +199,29 @@ def test_memsearch_waits_for_nobody_and_pepys_gives_up_nothing_between_calls(
     own.search("cache", 5)
 
     assert memsearch.search("cache")  # it would fail at once if this process had the database open
+
+
+def test_both_make_the_same_vectors_with_a_model_on_this_machine(memsearch: Memsearch, shared: Shared) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("tokenizers")
+    cached(shared.project.home / ".cache" / "huggingface" / "hub")
+    shared.configure('provider = "onnx"')
+    if "memsearch[onnx]" in memsearch("index", str(shared.project.store), "-c", shared.place().collection, any_=True):
+        pytest.skip("memsearch[onnx] is not installed")
+    own = shared.index()
+    assert own.refresh().embedded == 0
+    with own._borrowed() as collection:
+        theirs = {row["chunk_hash"]: row["embedding"] for row in collection.rows("", ("chunk_hash", "embedding"))}
+        collection.drop()
+
+    assert own.refresh().pending is False
+    shared.index().refresh()
+
+    with shared.index()._borrowed() as collection:
+        ours = {row["chunk_hash"]: row["embedding"] for row in collection.rows("", ("chunk_hash", "embedding"))}
+    assert ours.keys() == theirs.keys()
+    for id_, vector in ours.items():
+        assert list(vector) == pytest.approx(list(theirs[id_]), abs=1e-5)
 
 
 def test_compaction_blocks_of_memsearch_are_read(memsearch: Memsearch, shared: Shared) -> None:

@@ -25,7 +25,7 @@ class Provider(NamedTuple):
     """One of memsearch's embedding providers."""
 
     model: str  # by default
-    base: str = ""  # address; "": Pepys does not speak it
+    base: str = ""  # address; "": it has none, or Pepys does not speak it
     path: str = "/embeddings"
     key_variable: str = ""
     base_variable: str = ""
@@ -87,6 +87,10 @@ def named(shared: Mapping[str, Any], env: Mapping[str, str]) -> Embedding:
     provider = PROVIDERS.get(name)
     model = str(shared.get("embedding.model") or (provider.model if provider else "")) or None
     shown = f"{name} {model}" if model else name
+    if name == "onnx" and model:
+        from pepys.journal.milvus.onnx import Onnx
+
+        return Onnx(shown, model, env)
     if provider is None or not provider.base:
         return Embedding(shown, model, f"Pepys does not speak memsearch's provider {name}; memsearch itself indexes")
     base = str(shared.get("embedding.base_url") or env.get(provider.base_variable) or provider.base).rstrip("/")
