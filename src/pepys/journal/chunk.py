@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 MAX_CHARS = 1500
@@ -20,7 +21,6 @@ _HEADING = re.compile(r"(#{1,6})\s+(.+)")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 _JOINED = "\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af"  # scripts that put no space after a full stop
-_SENTENCE_END = re.compile(f"(?:[。！？；]|[.!?;](?=\\s|$|[{_JOINED}]))\\s*|…")  # noqa: RUF001
 
 
 class Piece(NamedTuple):
@@ -88,10 +88,15 @@ def _runs(lines: Sequence[str], most: int, overlap: int) -> Iterator[tuple[int, 
 
 def _sentences(text: str, most: int) -> Iterator[str]:
     while len(text) > most:
-        cut = max((found.end() for found in _SENTENCE_END.finditer(text[:most])), default=most)
+        cut = max((found.end() for found in _sentence_end().finditer(text[:most])), default=most)
         yield text[:cut]
         text = text[cut:]
     yield text
+
+
+@lru_cache(1)
+def _sentence_end() -> re.Pattern[str]:
+    return re.compile(f"(?:[。！？；]|[.!?;](?=\\s|$|[{_JOINED}]))\\s*|…")  # noqa: RUF001
 
 
 def content_hash(text: str) -> str:

@@ -461,7 +461,7 @@ class StoreIndex:
         return self._open().noted("text") or "text-1"
 
     def _words(self, name: str, *, create: bool = False) -> Lexicon:
-        """The words in the directory *name*. Only the lock's holder creates: a reader may have been told an old name."""
+        """The words in the directory *name*. Only who holds the lock creates: readers may know an old name."""
         from pepys.journal.lexicon import Lexicon
 
         if self._lexicon is None or self._lexicon[0] != name or create:

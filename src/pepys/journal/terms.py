@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tantivy import TextAnalyzer
 
 _RUN = re.compile(r"\w+")
-_SCRIPTS = re.compile(f"([{CJK}]+)")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _STEMMED = re.compile("[a-z]{3,}")
 
@@ -55,14 +54,15 @@ def words(text: str) -> Iterator[str]:
 
 def _wanted(run: str) -> list[str]:
     """As `_terms`, but a single character of a longer CJK run is no term of its own."""
-    long = any(len(part) > 1 for part in _SCRIPTS.findall(run))
-    return [term for term in _terms(run) if not long or len(term) > 1 or not _SCRIPTS.match(term)]
+    if run.isascii() or not any(len(part) > 1 for part in _scripts().findall(run)):
+        return list(_terms(run))
+    return [term for term in _terms(run) if len(term) > 1 or not _scripts().match(term)]
 
 
 @lru_cache(1 << 16)
 def _terms(run: str) -> tuple[str, ...]:
     found: list[str] = []
-    for number, piece in enumerate(_SCRIPTS.split(run)):
+    for number, piece in enumerate([run] if run.isascii() else _scripts().split(run)):
         if number % 2:
             found += piece
             found += map("".join, pairwise(piece))
@@ -72,6 +72,12 @@ def _terms(run: str) -> tuple[str, ...]:
             if len(parts) > 1:
                 found += [_stem(plain(part)) for part in parts]
     return tuple(map(bounded, found))
+
+
+@lru_cache(1)
+def _scripts() -> re.Pattern[str]:
+    """Runs of CJK characters. Compiled when it is needed: that takes longer than a search."""
+    return re.compile(f"([{CJK}]+)")
 
 
 def _stem(word: str) -> str:

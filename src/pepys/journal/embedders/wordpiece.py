@@ -14,13 +14,14 @@ from pepys.text import CJK
 UNKNOWN, START, END = 100, 101, 102
 
 _LONGEST = 100  # characters; a longer word is none
-_SYMBOL = re.compile(rf"[{CJK}]|[^\W_{CJK}]+|[^\w\s]|_")
-_WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
+_ASCII_WORD = re.compile("[a-z0-9]+")
 
 
 def words(text: str) -> Iterator[str]:
     """The words of *text*, as the vocabulary has them: in small letters, without marks."""
-    return iter(_WORD.findall(_normal(text)))
+    if text.isascii():
+        return iter(_ASCII_WORD.findall(text.lower()))
+    return iter(_patterns()[0].findall(_normal(text)))
 
 
 def pieces(text: str) -> Iterator[int]:
@@ -30,7 +31,7 @@ def pieces(text: str) -> Iterator[int]:
 
 def symbols(text: str) -> Iterator[str]:
     """Words, and punctuation between them."""
-    return (found.group() for found in _SYMBOL.finditer(_normal(text)))
+    return iter(_patterns()[1].findall(_normal(text)))
 
 
 def encoded(text: str, most: int) -> list[int]:
@@ -63,7 +64,15 @@ def of_word(word: str) -> tuple[int, ...]:
 def vocabulary() -> Mapping[str, int]:
     """Every piece and its number. Words stand in about the order of how common they are."""
     with open(os.path.join(os.path.dirname(__file__), "static", "tokens.txt"), encoding="utf-8") as lines:
-        return {token: number for number, token in enumerate(lines.read().split("\n")[:-1])}
+        tokens = lines.read().split("\n")[:-1]
+    return dict(zip(tokens, range(len(tokens)), strict=True))
+
+
+@lru_cache(1)
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Words, and words or punctuation. Compiled when they are needed: that takes longer than a search."""
+    letters = rf"[{CJK}]|[^\W_{CJK}]+"
+    return re.compile(letters), re.compile(rf"{letters}|[^\w\s]|_")
 
 
 def _normal(text: str) -> str:
