@@ -36,9 +36,6 @@ Role = Literal[
 """Spec 1's closed set and the roles that only some hosts have."""
 
 
-MOST_PATH_CHARS = 4096
-
-
 def about(text: str, **schema: Any) -> Mapping[str, Any]:
     """Field metadata: a description and JSON Schema keywords (`minimum`, `maximum`, `minLength`, ...)."""
     return {"description": text, "schema": schema}
@@ -70,9 +67,7 @@ class RecallRequest:
     )
     scope: str | None = field(
         default=None,
-        metadata=about(
-            "session, project, global, or session:<id-or-path>. Default: session.", maxLength=MOST_PATH_CHARS + 8
-        ),
+        metadata=about("session, project, global, or session:<id-or-path>. Default: session."),
     )
     branches: Branches = field(
         default="active", metadata=about("The selected branch of each session, or every branch.")
@@ -111,9 +106,7 @@ class SessionsRequest:
 
     scope: str | None = field(
         default=None,
-        metadata=about(
-            "session, project, global, or session:<id-or-path>. Default: session.", maxLength=MOST_PATH_CHARS + 8
-        ),
+        metadata=about("session, project, global, or session:<id-or-path>. Default: session."),
     )
     branches: Branches = field(
         default="active", metadata=about("The selected branch of each session, or every branch.")
@@ -126,7 +119,7 @@ class SessionsRequest:
 class ExpandRequest:
     """What `memory.expand` is asked. Selectors are a union; without one, only the entry count is returned."""
 
-    session: str = field(metadata=about("Session id or path of its file.", minLength=1, maxLength=MOST_PATH_CHARS))
+    session: str = field(metadata=about("Session id or path of its file.", minLength=1))
     branches: Branches = field(default="active", metadata=about("The selected branch of the session, or every branch."))
     indices: tuple[int, ...] = field(default=(), metadata=about("Record indices.", maxItems=100))
     entry_ids: tuple[str, ...] = field(default=(), metadata=about("Stable entry ids.", maxItems=100))

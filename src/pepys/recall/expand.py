@@ -10,8 +10,10 @@ from pepys import normalise
 from pepys.errors import (
     AddressNotFound,
     AmbiguousAddress,
+    AmbiguousSession,
     InvalidArgument,
     OutOfBounds,
+    SessionNotFound,
     SourceUnavailable,
     StalePointer,
     TextOffsetOutOfBounds,
@@ -44,7 +46,12 @@ def expand(history: History, context: Context, request: ExpandRequest) -> dict[s
     """
     _check(request)
     name = scope.SESSION + request.session.strip()
-    return history.answer(lambda view: _Expansion(view, context, request).page(), scope.files(name, context))
+    try:
+        return history.answer(lambda view: _Expansion(view, context, request).page(), scope.files(name, context))
+    except (SessionNotFound, AmbiguousSession, SourceUnavailable, StalePointer) as error:
+        if any(index < 0 for index in request.indices):
+            raise OutOfBounds("Indices are not negative.") from error  # wherever they are looked for
+        raise
 
 
 def _check(request: ExpandRequest) -> None:
