@@ -16,6 +16,7 @@ from pepys.actions.wire import CallContext
 from pepys.errors import InvalidArgument
 from pepys.model import events, journal
 from pepys.model.query import EntryRange, ExpandRequest, RecallRequest, SessionsRequest
+from pepys.paths import refusal
 
 REQUESTS: list[type] = [*(load(action.request) for action in ACTIONS.values()), CallContext]
 
@@ -52,6 +53,7 @@ def fits(value: object, described: Mapping[str, Any]) -> bool:
             isinstance(value, str)
             and described.get("minLength", 0) <= len(value) <= described.get("maxLength", 10**9)
             and value in described.get("enum", [value])
+            and not (described.get("format") == "path" and refusal(value))
         )
     if kind == "boolean":
         return isinstance(value, bool)
@@ -74,6 +76,8 @@ def strategy(described: Mapping[str, Any]) -> st.SearchStrategy[Any]:
             return st.lists(strategy(items), max_size=min(described.get("maxItems", 4), 4))
         case {"enum": choices}:
             return st.sampled_from(choices)
+        case {"type": "string", "format": "path"}:
+            return st.text(min_size=described.get("minLength", 0), max_size=12).filter(lambda text: not refusal(text))
         case {"type": "string"}:
             return st.text(min_size=described.get("minLength", 0), max_size=12)
         case {"type": "boolean"}:
