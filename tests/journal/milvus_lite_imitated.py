@@ -96,8 +96,8 @@ class MilvusClient:
         return {"fields": [{"name": "chunk_hash", "params": {}}, {"name": "embedding", "params": self._log(name)[0]}]}
 
     def query(self, name: str, *, filter: str, output_fields: list[str], **_: object) -> list[Row]:  # noqa: A002
-        rows = self._rows(name, filter)
-        return [{"count(*)": len(rows)}] if output_fields == ["count(*)"] else rows
+        assert output_fields == ["count(*)"]
+        return [{"count(*)": len(self._rows(name, filter))}]
 
     def query_iterator(self, name: str, *, filter: str, **_: object) -> _Pages:  # noqa: A002
         return _Pages(self._rows(name, filter))
@@ -182,8 +182,8 @@ class _Manager:
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have it imported in the place of the real ones."""
     CONNECTED.clear()
-    pymilvus, lite = ModuleType("pymilvus"), ModuleType("milvus_lite")
-    for module in (pymilvus, lite):
+    pymilvus, lite = ModuleType("pymilvus"), ModuleType("milvus_lite.server_manager")
+    for module in (pymilvus, lite, ModuleType("milvus_lite")):
         module.__spec__ = ModuleSpec(module.__name__, None)
         monkeypatch.setitem(sys.modules, module.__name__, module)
     pymilvus.__dict__.update(

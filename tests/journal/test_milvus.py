@@ -640,7 +640,7 @@ def test_a_server_is_reached_by_its_address_and_token(
 def test_milvus_lite_behind_a_port_is_a_server(shared: Shared, lite: str, tmp_path: Path) -> None:
     if lite == "imitated":
         pytest.skip("the imitation has no port")
-    from milvus_lite import server_manager_instance as servers
+    from milvus_lite.server_manager import server_manager_instance as servers
 
     path = str(tmp_path / "served.db")
     shared.configure(more=f'[milvus]\nuri = "{servers.start_and_get_uri(path)}"\n')

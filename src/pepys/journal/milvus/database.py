@@ -34,7 +34,6 @@ MOST = 16_384
 """How many rows Milvus returns at most for one question."""
 
 _ROWS_AT_ONCE = 500
-_ALL = 1 << 30
 _CONNECT_S = 10.0
 
 _TURNS: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
@@ -86,7 +85,7 @@ class Database:
             try:
                 client = self._opened()
                 try:
-                    collection = Collection(client, name, lite=self.path is not None)
+                    collection = Collection(client, name)
                     if not collection.ready(create):
                         raise NeverIndexed
                     yield collection
@@ -147,7 +146,7 @@ class Database:
             return
         client.close()
         # Closing a client leaves Milvus Lite running, and with it the lock, until the process ends.
-        from milvus_lite import server_manager_instance
+        from milvus_lite.server_manager import server_manager_instance
 
         server_manager_instance.release_server(self.path)
 
@@ -164,8 +163,8 @@ class Database:
 class Collection:
     """One of memsearch's collections, while its database is open."""
 
-    def __init__(self, client: Any, name: str, *, lite: bool) -> None:
-        self._client, self.name, self._lite = client, name, lite
+    def __init__(self, client: Any, name: str) -> None:
+        self._client, self.name = client, name
 
     def ready(self, create: int | None) -> bool:
         """Load it, or create it for vectors of so many dimensions; whether it is there."""
@@ -188,9 +187,6 @@ class Collection:
 
     def rows(self, where: str, fields: Sequence[str]) -> Iterator[Row]:
         """All rows that *where* holds of, in no order."""
-        if self._lite:  # returns any number at once, and has no clock for an iterator
-            yield from self._client.query(self.name, filter=where, output_fields=list(fields), limit=_ALL)
-            return
         found = self._client.query_iterator(
             self.name, batch_size=1000, filter=where, output_fields=list(fields), consistency_level="Strong"
         )
@@ -255,7 +251,7 @@ class Collection:
         if self._client.has_collection(fresh):
             self._client.drop_collection(fresh)  # of a process that was killed; the old one is still whole
         self._create(fresh, self.dimensions())
-        copy = Collection(self._client, fresh, lite=self._lite)
+        copy = Collection(self._client, fresh)
         waiting: list[Row] = []
         for row in self.rows("", ("*",)):
             row.pop("sparse_vector", None)  # Milvus makes it of the content
