@@ -593,7 +593,7 @@ def test_status_tells_what_there_is(filled: Shared) -> None:
 
 
 def test_without_pymilvus_there_are_instructions(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pepys.journal.milvus.find_spec", lambda name: None)
+    monkeypatch.setattr(database, "find_spec", lambda name: None)
     project.write_day(entry("22:41", "moved the hot cache to Redis"))
 
     answer = project.call("journal.search", {"query": "cache"}, **project.config(engine="milvus"))
@@ -602,10 +602,25 @@ def test_without_pymilvus_there_are_instructions(project: Project, monkeypatch: 
     assert answer["unavailable"] == "pymilvus is not installed"
 
 
-def test_pymilvus_is_imported_only_when_the_engine_is_used(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.requirement("journal.milvus.purge")
+def test_what_is_forgotten_without_pymilvus_is_purged_when_it_is_there_again(
+    filled: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = filled.project.config(engine="milvus")
+    with monkeypatch.context() as during:
+        during.setattr(database, "find_spec", lambda name: None)
+        answer = filled.project.call("journal.forget", {"date": "2026-08-13", "time": "22:55"}, **settings)
+    assert answer["purgePending"]
+    assert holding(b"varnish", filled)
+
+    filled.project.call("journal.search", {"query": "cache"}, **settings)
+
+    assert not holding(b"varnish", filled)
+
+
+def test_pymilvus_is_imported_only_when_it_is_needed(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] in ("pymilvus", "milvus_lite")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr("pepys.journal.milvus.find_spec", lambda name: True)
 
     shared.index()
 

@@ -8,11 +8,10 @@ configuration is read, never written.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pepys.journal import memsearch
-from pepys.journal.base import BackendMissing, Place
+from pepys.journal.base import Place
 
 if TYPE_CHECKING:
     from pepys.config import Journal
@@ -20,23 +19,11 @@ if TYPE_CHECKING:
 
 
 def opened(place: Place, settings: Journal, env: Mapping[str, str]) -> SharedIndex:
-    """The index of the store at *place*. The database is opened when it is needed, and for no longer.
-
-    Raises:
-        BackendMissing: pymilvus is not installed.
-    """
-    if find_spec("pymilvus") is None:
-        raise BackendMissing(
-            "pymilvus is not installed",
-            "The memory index is unavailable: journal.engine is milvus, and pymilvus is not installed. Install it (pip "
-            "install 'pepys[milvus]') or set journal.engine to pepys. Memory is still written to the daily files and "
-            "can be searched later.",
-        )
+    """The index of the store at *place*. The database is opened when it is needed, and for no longer."""
     from pepys.journal.milvus import embedding
     from pepys.journal.milvus.database import Database
     from pepys.journal.milvus.index import SharedIndex
 
     shared = memsearch.settings(env, place.repository)
-    return SharedIndex(
-        place, shared, Database.configured(shared, env, place.repository), embedding.named(shared, env), env
-    )
+    database = Database.configured(shared, env, place.repository)
+    return SharedIndex(place, shared, database, embedding.named(shared, env), env)

@@ -14,6 +14,8 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import invalidate_caches
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -57,6 +59,11 @@ class Database:
         return Database(uri, path, str(shared.get("milvus.token") or ""))
 
     @property
+    def exists(self) -> bool:
+        """Whether there is one, as far as that can be seen without opening it."""
+        return self.path is None or Path(self.path).exists()
+
+    @property
     def shown(self) -> str:
         """Its address for people, without credentials."""
         if self.path is not None:
@@ -75,11 +82,12 @@ class Database:
         Raises:
             NeverIndexed: There is none.
             MemoryLocked: Another process has the database open, and did not give it up in time.
-            BackendMissing: It cannot be opened, or failed.
+            BackendMissing: pymilvus is not installed, or the database cannot be opened, or failed.
         """
+        _require()
         from pymilvus import MilvusException
 
-        if create is None and self.path is not None and not Path(self.path).exists():
+        if create is None and not self.exists:
             raise NeverIndexed  # opening would create it
         with self._turn():
             try:
@@ -296,6 +304,18 @@ class Collection:
         indexes.add_index(field_name="embedding", index_type="FLAT", metric_type="COSINE")
         indexes.add_index(field_name="sparse_vector", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
         self._client.create_collection(name, schema=schema, index_params=indexes)
+
+
+def _require() -> None:
+    if find_spec("pymilvus") is None:
+        invalidate_caches()  # it may have been installed just now
+        if find_spec("pymilvus") is None:
+            raise BackendMissing(
+                "pymilvus is not installed",
+                "The memory index is unavailable: journal.engine is milvus, and pymilvus is not installed. Install it "
+                "(pip install 'pepys[milvus]') or set journal.engine to pepys. Memory is still written to the daily "
+                "files and can be searched later.",
+            )
 
 
 def below(directory: str) -> str:

@@ -14,7 +14,7 @@ from pepys.errors import MemoryLocked
 from pepys.index.source import settled
 from pepys.journal import chunk as cutting
 from pepys.journal import terms
-from pepys.journal.base import Chunk, Hit, NeverIndexed, Place, Refreshed, Status
+from pepys.journal.base import BackendMissing, Chunk, Hit, NeverIndexed, Place, Refreshed, Status
 from pepys.journal.chunk import Piece
 from pepys.journal.embedders.base import EmbedderFailed
 from pepys.journal.fusion import Calibration, Ranked, calibrated, fused, rarity, share
@@ -285,12 +285,14 @@ class SharedIndex:
         self._purging.touch(0o600)
         try:
             self._purge()
-        except MemoryLocked:
+        except (MemoryLocked, BackendMissing):
             return False
         self._purging.unlink(missing_ok=True)
         return True
 
     def _purge(self) -> None:
+        if not self._database.exists:
+            return
         listed = self._listed()
         texts: set[tuple[str, str]] = set()
         unread: set[str] = set()
