@@ -63,7 +63,7 @@ def _events(given: argparse.Namespace, shape: Shape) -> dict[str, object]:
 def _journal(given: argparse.Namespace) -> dict[str, object]:
     from bench.journal import Options, found, measured
 
-    sizes = tuple(int(size) for size in given.chunks.split(","))
+    sizes = tuple(int(size) for size in given.chunks.split(",") if size)
     more = {"embedder": given.embedder, "memsearch": found(given.memsearch), "memsearch_most": given.memsearch_most}
     with tempfile.TemporaryDirectory() as temporary:
         work = given.work or Path(temporary)
