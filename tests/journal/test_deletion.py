@@ -151,3 +151,13 @@ def test_an_index_that_was_deleted_loses_nothing(store: Project) -> None:
 
     assert hashes(store) == before
     assert Path(store.day()).exists()
+
+
+@pytest.mark.requirement("journal.store.links")
+def test_a_link_in_a_store_makes_nothing_elsewhere_searchable(store: Project) -> None:
+    secret = store.home / "secret.md"
+    secret.write_text("### 10:00\n- walrus\n")
+    (store.store / "2026-08-11.md").symlink_to(secret)
+    (store.store / "more").symlink_to(store.home)
+
+    assert store.call("journal.search", {"query": "walrus"})["hits"] == []
