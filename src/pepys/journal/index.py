@@ -708,8 +708,9 @@ def _markdown(store: str, below: str) -> Iterator[tuple[str, Stamp]]:
         path = os.path.join(below, entry.name)
         if entry.is_dir(follow_symlinks=False):
             yield from _markdown(store, path)
-        elif entry.name.lower().endswith((".md", ".markdown")) and entry.is_file() and own(entry.path):
-            yield path, _stamp(entry.stat())
+        elif entry.name.lower().endswith((".md", ".markdown")) and entry.is_file():
+            if not entry.is_symlink() or own(entry.path):
+                yield path, _stamp(entry.stat())
 
 
 def _size(path: str) -> int:
