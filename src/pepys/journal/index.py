@@ -703,14 +703,13 @@ def _markdown(store: str, below: str) -> Iterator[tuple[str, Stamp]]:
     with os.scandir(os.path.join(store, below)) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
     for entry in found:
-        if entry.name.startswith("."):
+        if entry.name.startswith(".") or (entry.is_symlink() and not own(entry.path)):
             continue
         path = os.path.join(below, entry.name)
         if entry.is_dir(follow_symlinks=False):
             yield from _markdown(store, path)
         elif entry.name.lower().endswith((".md", ".markdown")) and entry.is_file():
-            if not entry.is_symlink() or own(entry.path):
-                yield path, _stamp(entry.stat())
+            yield path, _stamp(entry.stat())
 
 
 def _size(path: str) -> int:
