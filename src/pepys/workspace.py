@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
 from pepys import actions, config, paths
 from pepys.actions.base import Parts
-from pepys.errors import InvalidArgument, UnknownAction
+from pepys.errors import InvalidArgument, InvalidConfiguration, UnknownAction
 from pepys.hosts import HOSTS
 from pepys.hosts.base import Surroundings, surroundings
 from pepys.index.history import History
@@ -56,6 +56,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
 
     Args:
         host: A host's name, or "all".
+        workspace_root: Absolute; whose events may be seen (spec 3).
         shown: Whether answers are shown to people: credentials in them are masked, unless `memory.redact` is off.
         patience_s: How long an answer may wait for indexing, seconds; None: until it is done.
         complete: A model for what the journal distils; None: there is none.
@@ -63,7 +64,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
 
     Raises:
         InvalidArgument: There is no such host, or a path can be none.
-        InvalidConfiguration: Some configuration cannot be used.
+        InvalidConfiguration: Some configuration cannot be used, or the root of the workspace is not absolute.
     """
     if live is not None and live.leaf is not None and live.leaf not in live.entries:
         raise InvalidArgument(
@@ -99,7 +100,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         live=live,
         invocation_entry_id=invocation_entry_id,
         tool_call_id=tool_call_id,
-        workspace_root=placed(workspace_root, "workspace_root"),
+        workspace_root=_absolute(workspace_root, "workspace_root"),
         shown=shown,
         trusted=trusted,
         patience_s=patience_s,
@@ -112,6 +113,14 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
 
 def _named(path: Path | str | None, name: str) -> str | None:
     return None if path is None else paths.named(str(path), name)
+
+
+def _absolute(path: Path | str | None, name: str) -> Path | None:
+    """A path that draws a boundary: taken from some directory it could show more than was meant (ADR 18)."""
+    text = _named(path, name)
+    if text is not None and not os.path.isabs(text):
+        raise InvalidConfiguration(f"{name} must be an absolute path, not {paths.shortened(text)!r}.")
+    return None if text is None else Path(text)
 
 
 class Workspace:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pepys.actions import wire
 from pepys.errors import EventNotFound, InvalidConfiguration, InvalidEventArgument
 from tests.events.shop import Shop, calls, result
 from tests.recall.diary import Json, append, user
@@ -62,6 +63,18 @@ def test_configured_roots_are_absolute_and_replace_the_workspace(shop: Shop, out
     assert found(env={"HOME": str(shop.home), variable: str(outside)}) == ["b"]
     with pytest.raises(InvalidConfiguration):
         found(env={"HOME": str(shop.home), variable: "outside"})
+
+
+@pytest.mark.requirement("events.authorised")
+@pytest.mark.parametrize("root", ["..", "../..", "rel", "~", "~/shop", " ", "", "."])
+def test_the_root_of_a_workspace_is_absolute_wherever_it_is_named(shop: Shop, root: str) -> None:
+    shop.session("here", user("a", None, "needle"))
+
+    with pytest.raises(InvalidConfiguration, match="absolute"):
+        shop.found("needle", context={"workspace_root": root})
+    stated = wire.read_context({"workspaceRoot": root}, shop.cwd, {"HOME": str(shop.home)})
+    with pytest.raises(InvalidConfiguration, match="absolute"):
+        shop.found("needle", context=stated)
 
 
 @pytest.mark.requirement("events.authorised.alike")

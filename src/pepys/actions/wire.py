@@ -45,7 +45,10 @@ class LiveBranch:
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """The circumstances of a call, as a host states them. Paths may be relative to `cwd`, or begin with `~`."""
+    """The circumstances of a call, as a host states them.
+
+    Paths may be relative to `cwd`, or begin with `~`; the root of the workspace may not.
+    """
 
     host: Literal["all", "pi", "omp"] | None = field(default=None, metadata=about("Whose sessions; default: all."))
     agent_dir: str | None = field(default=None, metadata=about("The host's agent directory.", minLength=1))
@@ -57,7 +60,7 @@ class CallContext:
     live: LiveBranch | None = field(default=None, metadata=about("The live branch of the current session."))
     invocation_entry_id: str | None = field(default=None, metadata=about("The entry that makes this call."))
     tool_call_id: str | None = field(default=None, metadata=about("The tool call that makes this call."))
-    workspace_root: str | None = field(default=None, metadata=about("Root of the workspace.", minLength=1))
+    workspace_root: str | None = field(default=None, metadata=about("Root of the workspace, absolute."))
     shown: bool = field(default=False, metadata=about("Whether people are shown the answer: see memory.redact."))
     trusted: bool | None = field(default=None, metadata=about("Whether the host trusts the project."))
     config: Mapping[str, Any] | None = field(default=None, metadata=about("Configuration, nested by section."))
@@ -97,7 +100,8 @@ def read_context(value: object, cwd: Path, env: Mapping[str, str]) -> dict[str, 
         "live": live,
         "invocation_entry_id": given.invocation_entry_id,
         "tool_call_id": given.tool_call_id,
-        "workspace_root": path(given.workspace_root, "workspaceRoot"),
+        # As it is written: a relative one is refused, and not taken from anywhere.
+        "workspace_root": None if given.workspace_root is None else paths.named(given.workspace_root, "workspaceRoot"),
         "shown": given.shown or None,
         "trusted": given.trusted,
         "config_overrides": given.config,
