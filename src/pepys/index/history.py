@@ -183,15 +183,16 @@ class History:
         try:
             if not stat.S_ISDIR(os.stat(self.directory).st_mode):
                 return False
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise _undeletable(self.directory, error) from error
+        try:
             with self._lock(wait_s) as obtained:
                 if not obtained:
                     raise IndexUnavailable("Another process is indexing.", hint="Wait for it, or stop it.")
                 self._wipe()
                 os.remove(self._path("lock"))
-        except (FileNotFoundError, NotADirectoryError) as error:
-            if os.path.isdir(self.directory):
-                raise _undeletable(self.directory, error) from error
-            return False
         except OSError as error:
             raise _undeletable(self.directory, error) from error
         with contextlib.suppress(OSError):  # another process has begun to make it anew
