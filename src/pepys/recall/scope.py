@@ -16,6 +16,7 @@ from pepys.model.context import Context
 from pepys.model.coverage import REASONS, Coverage
 from pepys.model.lineage import Branches, Live
 from pepys.model.source import DIAGNOSTICS, Found
+from pepys.paths import shortened
 
 _WORDS: Mapping[str, str] = {
     **dict.fromkeys(("session", "current"), "session"),
@@ -37,7 +38,7 @@ def named(scope: str | None) -> str:
         return SESSION + text.removeprefix(SESSION).strip()
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
-    raise InvalidArgument(f"Unknown scope {text!r}.", hint="Use session, project, global or session:<id-or-path>.")
+    raise InvalidArgument(f"Unknown scope {shortened(repr(text))}.", hint="Use session, project, global or session:<id-or-path>.")
 
 
 def files(scope: str, context: Context) -> list[str]:
@@ -122,7 +123,7 @@ def resolve(view: View, session: str, context: Context) -> Found:
         )
     if not matches:
         raise SessionNotFound(
-            f"No session {session!r} was found.",
+            f"No session {shortened(repr(session))} was found.",
             hint="List sessions with memory.sessions (`pepys sessions --scope global`).",
             details={"session": session},
         )
