@@ -450,7 +450,8 @@ class History:
         for name in os.listdir(self.directory):
             if name != "lock":
                 path = self._path(name)
-                _remove_tree(path) if os.path.isdir(path) else os.remove(path)
+                with contextlib.suppress(FileNotFoundError):  # the last reader to go takes SQLite's own files along
+                    _remove_tree(path) if os.path.isdir(path) else os.remove(path)
 
 
 def _vanished(source: Source) -> bool:
