@@ -38,7 +38,9 @@ def named(scope: str | None) -> str:
         return SESSION + text.removeprefix(SESSION).strip()
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
-    raise InvalidArgument(f"Unknown scope {shortened(repr(text))}.", hint="Use session, project, global or session:<id-or-path>.")
+    raise InvalidArgument(
+        f"Unknown scope {shortened(repr(text))}.", hint="Use session, project, global or session:<id-or-path>."
+    )
 
 
 def files(scope: str, context: Context) -> list[str]:
