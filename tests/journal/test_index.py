@@ -156,6 +156,8 @@ def test_a_chunk_is_found_by_its_day_its_heading_and_what_came_before_it(home: H
     assert home.find("payments")[0] == "the signature of webhooks is checked"
     assert home.find("Monday 10 August")[0] != "an unrelated thing"
     assert "it took three hours" in home.find("signature webhooks")
+    lists = home.index.lists("signature webhooks")
+    assert (len(lists.own), len(lists.context)) == (1, 2)
 
 
 @pytest.mark.requirement("journal.l1.empty")
@@ -356,6 +358,7 @@ def test_old_chunks_leave_only_after_what_replaces_them_is_in(home: Home, monkey
 
     other = home.again()
     assert [last(hit) for hit in other.search("cache varnish", 5)] == ["moved the cache"]
+    assert len(other.lists("cache varnish").own) == 1
     other.refresh()
     assert sorted(last(hit) for hit in other.search("cache varnish", 5)) == ["dropped varnish", "moved the cache"]
     other.close()
@@ -390,12 +393,14 @@ def test_what_a_failed_refresh_had_begun_is_not_committed_by_the_next_one(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.write(MONDAY, entry("10:00", "moved the cache"))
-    monkeypatch.setattr(StoreIndex, "_add_words", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+    monkeypatch.setattr(Lexicon, "commit", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError) as failed:
         home.index.refresh()
     monkeypatch.undo()
 
+    assert failed.tb is not None  # it keeps what the refresh held
     assert home.find("cache") == ["moved the cache"]
+    assert home.frequencies("cach") == [1]
 
 
 def test_two_processes_see_each_other_s_commits(home: Home) -> None:
@@ -406,9 +411,11 @@ def test_two_processes_see_each_other_s_commits(home: Home) -> None:
 
     home.write(MONDAY, entry("11:00", "dropped varnish"))
     home.index.refresh()
-    home.index.purge()
-
     assert [last(hit) for hit in other.search("varnish", 1)] == ["dropped varnish"]
+    home.write(MONDAY, entry("12:00", "fixed the login"))
+    home.index.refresh()
+    home.index.purge()
+    assert [last(hit) for hit in other.search("login", 1)] == ["fixed the login"]
     other.close()
 
 
