@@ -411,7 +411,7 @@ def test_two_processes_see_each_other_s_commits(home: Home) -> None:
 
     home.write(MONDAY, entry("11:00", "dropped varnish"))
     home.index.refresh()
-    assert [last(hit) for hit in other.search("varnish", 1)] == ["dropped varnish"]
+    assert len(other.lists("varnish").own) == 1
     home.write(MONDAY, entry("12:00", "fixed the login"))
     home.index.refresh()
     home.index.purge()
