@@ -344,3 +344,70 @@ def test_our_own_variable_wins_over_a_shared_one(env: dict[str, str], project: P
     given = {"PI_MEMSEARCH_STORE_CMD": "theirs", "PEPYS_JOURNAL_STORE_COMMAND": "ours"}
 
     assert config.load({**env, **given}, project).journal.store_command == "ours"
+
+
+@pytest.mark.requirement("privacy.trusted_projects", "privacy.untrusted_projects")
+@pytest.mark.parametrize(
+    ("answers", "trusted"),
+    [
+        ({"shop": True}, True),
+        ({"": True}, True),
+        ({"": True, "shop": False}, False),
+        ({"": False, "shop": True}, True),
+        ({"": True, "shop": None}, True),
+        ({"shop/src": True}, False),
+        ({"sho": True, "shop2": True}, False),
+        ({"shop": "yes"}, False),
+        ({"shop": 1}, False),
+        ({"shop": True, "other": "no"}, False),
+        ({}, False),
+    ],
+)
+def test_what_pi_was_told_of_a_project_counts_by_the_nearest_directory(
+    env: dict[str, str], project: Path, answers: dict[str, object], trusted: bool
+) -> None:
+    list_of_pi(env, json.dumps({str((project.parent / name).resolve()): told for name, told in answers.items()}))
+    (project / ".pepys.toml").write_text("[memory]\nindexThinking = true\n", encoding="utf-8")
+
+    assert trust.is_trusted(project, env) is trusted
+    assert config.load(env, project).memory.index_thinking is trusted
+    assert config.load(env, project, trusted=not trusted).memory.index_thinking is not trusted
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "true", "null", "\x00", "[" * 100_000, '{"/": true}' + " " * (1 << 20)]
+)
+def test_a_list_of_pi_that_cannot_be_read_trusts_nothing(env: dict[str, str], project: Path, text: str) -> None:
+    list_of_pi(env, text)
+
+    assert trust.by_pi(project, env) is None
+    assert not trust.is_trusted(project, env)
+
+
+def test_what_the_user_tells_pepys_counts_beside_what_pi_was_told(env: dict[str, str], project: Path) -> None:
+    list_of_pi(env, json.dumps({str(project.resolve()): False}))
+    before = trust.is_trusted(project, env)
+    trust.grant(project, env)
+
+    assert (before, trust.is_trusted(project, env)) == (False, True)
+
+
+def test_the_list_of_pi_is_in_the_agent_directory_that_the_environment_names(
+    env: dict[str, str], project: Path, tmp_path: Path
+) -> None:
+    for folder in (tmp_path / "elsewhere", Path(env["HOME"]) / "mine", project / "agent"):
+        folder.mkdir()
+        (folder / "trust.json").write_text(json.dumps({str(project.resolve()): True}))
+
+    def trusted(directory: str) -> bool:
+        return trust.is_trusted(project, {**env, "PI_CODING_AGENT_DIR": directory})
+
+    assert [trusted(each) for each in (str(tmp_path / "elsewhere"), "~/mine")] == [True, True]
+    assert not trusted("agent")  # of the project, which cannot trust itself
+    assert not trust.is_trusted(project, env)
+
+
+def list_of_pi(env: dict[str, str], text: str) -> None:
+    folder = Path(env["HOME"]) / ".pi" / "agent"
+    folder.mkdir(parents=True)
+    (folder / "trust.json").write_text(text, encoding="utf-8")

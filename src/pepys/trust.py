@@ -1,4 +1,7 @@
-"""Which projects the user trusts to configure Pepys. Trust covers a directory and everything below it."""
+"""Which projects the user trusts to configure Pepys. Trust covers a directory and everything below it.
+
+The user says so to Pepys (`pepys trust`), or to Pi, whose answers are read where Pi itself cannot be asked.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ from pathlib import Path
 
 from pepys import paths
 from pepys.errors import InvalidConfiguration
+
+MAX_PI_BYTES = 1024 * 1024
+"""Largest list of Pi's that is read."""
 
 
 def store(env: Mapping[str, str]) -> Path:
@@ -37,8 +43,25 @@ def trusted(env: Mapping[str, str]) -> tuple[Path, ...]:
 
 def is_trusted(directory: Path, env: Mapping[str, str]) -> bool:
     """Whether *directory* is, or lies below, a trusted one. Symbolic links are resolved."""
+    return is_granted(directory, env) or by_pi(directory, env) is True
+
+
+def is_granted(directory: Path, env: Mapping[str, str]) -> bool:
+    """Whether the user has told Pepys so."""
     resolved = _resolved(directory)
     return any(resolved.is_relative_to(granted) for granted in trusted(env))
+
+
+def by_pi(directory: Path, env: Mapping[str, str]) -> bool | None:
+    """What the user has told Pi of *directory*, else of the nearest directory above it; None where nothing.
+
+    Pi keeps its answers in `trust.json` of its agent directory: real paths, each with true, false or null for none.
+    A list that cannot be read says nothing.
+    """
+    answers = _pi_answers(env)
+    resolved = _resolved(directory)
+    nearest = (answers.get(str(each)) for each in (resolved, *resolved.parents))
+    return next((answer for answer in nearest if answer is not None), None)
 
 
 def grant(directory: Path, env: Mapping[str, str]) -> None:
@@ -53,6 +76,33 @@ def revoke(directory: Path, env: Mapping[str, str]) -> bool:
         return False
     _write(listed - {resolved}, env)
     return True
+
+
+def pi_store(env: Mapping[str, str]) -> Path | None:
+    """Pi's list; None where its agent directory depends on where one is: there, a project could bring its own."""
+    given = env.get("PI_CODING_AGENT_DIR")
+    if given and not (Path(given).is_absolute() or given.startswith("~")):
+        return None
+    home = paths.home(env)
+    return (paths.expand(given, env, home) if given else home / ".pi" / "agent") / "trust.json"
+
+
+def _pi_answers(env: Mapping[str, str]) -> Mapping[str, bool | None]:
+    import json
+
+    path = pi_store(env)
+    if path is None:
+        return {}
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MAX_PI_BYTES + 1)
+        listed = json.loads(data) if len(data) <= MAX_PI_BYTES else None
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(listed, dict):
+        return {}
+    known = all(answer is None or isinstance(answer, bool) for answer in listed.values())
+    return listed if known else {}
 
 
 def _resolved(directory: Path) -> Path:

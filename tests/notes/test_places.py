@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -203,3 +204,21 @@ def test_the_host_s_answer_counts_more_than_the_list(tmp_path: Path) -> None:
     trust.grant(desk.project, desk.env)
 
     assert desk.workspace.notes.path()["trusted"] is False
+
+
+@needs_git
+@pytest.mark.requirement("notes.trust_read")
+def test_where_no_host_answers_what_pi_was_told_counts(shop: Path, tmp_path: Path) -> None:
+    git(shop, "worktree", "add", "-q", str(tmp_path / "feature"))
+    here = (tmp_path / "feature").resolve()
+    (tmp_path / ".pi" / "agent").mkdir(parents=True)
+
+    def trusted(answers: dict[Path, bool], **circumstances: bool) -> object:
+        told = json.dumps({str(path): answer for path, answer in answers.items()})
+        (tmp_path / ".pi" / "agent" / "trust.json").write_text(told)
+        with pepys.open(cwd=here, env={"HOME": str(tmp_path)}, **circumstances) as workspace:  # type: ignore[arg-type]
+            return workspace.notes.path()["trusted"]
+
+    assert [trusted({shop: True}), trusted({here: True}), trusted({})] == [True, True, False]
+    assert trusted({shop: True, here: False}) is False
+    assert trusted({here: True}, trusted=False) is False

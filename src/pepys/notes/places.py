@@ -35,14 +35,18 @@ def project_store(root: Path) -> Path:
 
 
 def is_trusted(context: Context, root: Path) -> bool:
-    """Whether the project's store may be read and written: the host's answer, else the user's own list.
+    """Whether the project's store may be read and written: the host's answer, else what the user said before.
 
-    The list may name the working directory, or the checkout where the store lies: `root` believes no worktree that
-    the repository does not know.
+    That may be about the working directory, or about the checkout where the store lies: `root` believes no worktree
+    that the repository does not know. Where Pi was told no of the working directory, its yes to the checkout is none.
     """
     if context.trusted is not None:
         return context.trusted
-    return trust.is_trusted(context.cwd, context.env) or trust.is_trusted(root, context.env)
+    places = (context.cwd, root)
+    if any(trust.is_granted(place, context.env) for place in places):
+        return True
+    answers = (trust.by_pi(place, context.env) for place in places)
+    return next((answer for answer in answers if answer is not None), False)
 
 
 def root(cwd: Path) -> Path:

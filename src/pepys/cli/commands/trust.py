@@ -23,7 +23,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
         directory = Path(os.path.realpath(paths.named(args.path, "PATH")))
         if args.revoke:
             if not trust.revoke(directory, os.environ):
-                raise InvalidArgument(f"{directory} was not trusted.", hint="`pepys trust` lists what is.")
+                told = "Pi's list trusts it: use /trust in Pi." if trust.by_pi(directory, os.environ) else ""
+                raise InvalidArgument(
+                    f"{directory} is not on Pepys's list.", hint=told or "`pepys trust` lists what is trusted."
+                )
         elif os.path.isdir(directory):
             trust.grant(directory, os.environ)
         else:
