@@ -13,6 +13,8 @@ import pytest
 
 from tests.cli.conftest import Pepys
 
+Editor = Callable[[str], None]
+
 
 @pytest.fixture
 def project(home: Path, tmp_path: Path, pepys: Pepys) -> Path:
@@ -53,6 +55,9 @@ def test_an_untrusted_project_is_said_to_be_one(pepys: Pepys, home: Path, tmp_pa
     assert (listed.status, added.status) == (0, 3)
     assert "Use --scope global, or trust the project" in added.stderr
     assert pepys("notes", "add", "x", "--trust-project").status == 0
+    path = tmp_path / ".pi" / "memory.md"
+    told = f"project    not read, {path.stat().st_size} bytes in {path}; the project is not trusted"
+    assert pepys("notes", "doctor").stdout.splitlines()[0] == told
 
 
 def test_each_change_says_what_it_did(pepys: Pepys, project: Path) -> None:
@@ -152,7 +157,8 @@ def test_a_reload_counts(pepys: Pepys, project: Path) -> None:
     pepys("notes", "add", "a")
 
     assert pepys("notes", "reload").stdout == "project 1 notes\nglobal  0 notes\n"
-    assert pepys("notes", "reload", "--json").json["project"] == {"notes": 1, "added": [], "removed": []}
+    told = pepys("notes", "reload", "--json").json["project"]
+    assert told == {"read": True, "notes": 1, "added": [], "removed": []}
 
 
 @pytest.mark.requirement("notes.doctor", "notes.headless")
@@ -168,6 +174,29 @@ def test_the_doctor_reports(pepys: Pepys, project: Path) -> None:
     assert f"omitted    project: {'x' * 499}" in told
     assert "duplicate  project: use bun = global: Use bun." in told
     assert len(pepys("notes", "doctor", "--json").json["duplicates"]) == 20
+
+
+@pytest.mark.requirement("notes.doctor", "notes.read_cap")
+def test_of_a_store_that_is_too_large_its_size_is_told_and_that_it_is_not_read(
+    pepys: Pepys, project: Path, editor: Editor
+) -> None:
+    path = project / ".pi" / "memory.md"
+    path.parent.mkdir()
+    path.write_bytes(b"- a\n" + b"x" * 262_300)
+
+    doctor, reload = pepys("notes", "doctor"), pepys("notes", "reload")
+
+    assert doctor.stdout.splitlines()[0] == (
+        f"project    not read, 262 kB in {path}; {path} is over 256 KiB and is not read."
+    )
+    assert pepys("notes", "doctor", "--json").json["project"]["bytes"] == path.stat().st_size
+    assert reload.stdout.startswith(f"project not read; {path} is over 256 KiB")
+    editor("raise SystemExit(1)")
+    for arguments in (("add", "b"), ("forget", "a"), ("edit",), ("clear", "--yes")):
+        refused = pepys("notes", *arguments)
+        assert refused.status == 6
+        assert "or would be" not in refused.stderr
+        assert "in an editor of your own" in refused.stderr
 
 
 @pytest.mark.requirement("notes.clear")
@@ -188,9 +217,6 @@ def test_the_tool_cannot_clear(pepys: Pepys, project: Path) -> None:
     refused = pepys("call", "notes.memory", '{"action": "clear"}')
 
     assert (refused.status, refused.json["project"]) == (2, ["a"])
-
-
-Editor = Callable[[str], None]
 
 
 @pytest.fixture

@@ -135,8 +135,8 @@ def test_the_doctor_tells_counts_sizes_and_the_injection_that_recall_makes(desk:
     with desk.open(config_overrides={"memory": {"maxInjectBytes": 1000}}) as workspace:
         report, text = workspace.notes.doctor(), workspace.notes.injection()["text"]
 
-    assert report["project"] == {"path": str(desk.path()), "notes": 3, "bytes": 1209, "trusted": True}
-    assert report["global"] == {"path": str(desk.path("global")), "notes": 1, "bytes": 5}
+    assert report["project"] == {"path": str(desk.path()), "read": True, "notes": 3, "bytes": 1209, "trusted": True}
+    assert report["global"] == {"path": str(desk.path("global")), "read": True, "notes": 1, "bytes": 5}
     assert report["injection"] == {
         "inject": True,
         "bytes": size(text),

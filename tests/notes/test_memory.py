@@ -268,10 +268,10 @@ def test_a_reload_tells_what_has_changed_since_the_last_look(desk: Desk) -> None
     desk.write("- b\n- c\n")
 
     assert desk.workspace.notes.reload() == {
-        "project": {"notes": 2, "added": ["c"], "removed": ["a"]},
-        "global": {"notes": 0, "added": [], "removed": []},
+        "project": {"read": True, "notes": 2, "added": ["c"], "removed": ["a"]},
+        "global": {"read": True, "notes": 0, "added": [], "removed": []},
     }
-    assert desk.workspace.notes.reload()["project"] == {"notes": 2, "added": [], "removed": []}
+    assert desk.workspace.notes.reload()["project"] == {"read": True, "notes": 2, "added": [], "removed": []}
 
 
 @pytest.mark.requirement("notes.edit")
@@ -462,4 +462,11 @@ def test_people_s_actions_keep_out_of_an_untrusted_project_too(tmp_path: Path) -
             call()
 
     assert (desk.text(), desk.text("global")) == ("- a\n- b\n", "- c\n")
-    assert notes.doctor()["project"] == {"path": str(desk.path()), "notes": 0, "bytes": 0, "trusted": False}
+    found = notes.doctor()["project"]
+    assert found == {
+        "path": str(desk.path()),
+        "read": False,
+        "notes": 0,
+        "bytes": desk.path().stat().st_size,
+        "trusted": False,
+    }

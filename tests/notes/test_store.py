@@ -83,13 +83,14 @@ def test_a_store_has_at_most_256_kib_before_and_after(tmp_path: Path) -> None:
     path.write_bytes(full)
 
     assert store.look(path).notes == ("a",)
-    with pytest.raises(NotesUnavailable, match="256 KiB"):
+    with pytest.raises(NotesUnavailable, match="would be over 256 KiB"):
         store.change(path, add("b"))
     assert path.read_bytes() == full
     assert store.change(path, lambda text: markdown.forget(text, "a"))
     path.write_bytes(full + b"x")
-    assert "256 KiB" in store.look(path).trouble
-    with pytest.raises(NotesUnavailable, match="256 KiB"):
+    assert store.look(path).trouble == f"{path} is over 256 KiB and is not read."
+    assert (store.size(path), store.size(tmp_path), store.size(tmp_path / "none")) == (256 * 1024 + 1, 0, 0)
+    with pytest.raises(NotesUnavailable, match="is over 256 KiB and is not read"):
         store.change(path, lambda text: "")
     assert os.listdir(tmp_path) == ["memory.md"]
 

@@ -79,7 +79,10 @@ def path(parts: Parts, request: NothingRequest) -> Json:
 
 
 def reload(parts: Parts, request: NothingRequest) -> Json:
-    """`notes.reload`: of each store `notes`, and what was `added` and `removed` since this caller last looked."""
+    """`notes.reload`: of each store `notes`, and what was `added` and `removed` since this caller last looked.
+
+    `read` is false where it may not or cannot be read now; the notes are then those that were last read.
+    """
     stores = _stores(parts)
     found: Json = {}
     for scope in SCOPES:
@@ -87,6 +90,7 @@ def reload(parts: Parts, request: NothingRequest) -> Json:
         view = stores.view(scope, anew=True)
         before = view.notes if last is None else last.notes
         found[scope] = {
+            "read": not view.trouble and stores.usable(scope),
             "notes": len(view.notes),
             "added": [note for note in view.notes if note not in before],
             "removed": [note for note in before if note not in view.notes],

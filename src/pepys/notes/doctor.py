@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pepys.model.notes import Scope
-from pepys.notes import injection, markdown
+from pepys.notes import injection, markdown, store
 from pepys.notes.stores import Stores
 
 Row = tuple[Scope, str]
@@ -15,8 +15,9 @@ Row = tuple[Scope, str]
 def report(stores: Stores) -> dict[str, Any]:
     """`project` and `global` stores, `injection` and `duplicates`.
 
-    Stores are read anew. Near-duplicates are paired across the stores too: that is how a move that was only half made
-    shows.
+    Of a store that is not read now, as `read` says, the bytes are the file's, and the notes those that it had when it
+    could last be read. Stores are read anew. Near-duplicates are paired across the stores too: that is how a move that
+    was only half made shows.
     """
     views = stores.views(anew=True)
     settings = stores.settings()
@@ -24,7 +25,10 @@ def report(stores: Stores) -> dict[str, Any]:
     plan = injection.plan(notes, settings.max_bytes)
     health: dict[str, Any] = {}
     for scope, view in views.items():
-        health[scope] = {"path": str(stores.path(scope)), "notes": len(view.notes), "bytes": view.stamp.size}
+        path = stores.path(scope)
+        read = not view.trouble and stores.usable(scope)
+        size = view.stamp.size if read else store.size(path)
+        health[scope] = {"path": str(path), "read": read, "notes": len(view.notes), "bytes": size}
         if scope == "project":
             health[scope]["trusted"] = stores.trusted
         if view.trouble:

@@ -69,6 +69,15 @@ def look(path: Path, last: View | None = None, *, anew: bool = False) -> View:
     return View(markdown.notes(text), stamp, read_ns)
 
 
+def size(path: Path) -> int:
+    """Bytes of the file, whether or not it may be read as a store; 0 where there is none."""
+    try:
+        seen = os.lstat(path)
+    except OSError:
+        return 0
+    return seen.st_size if stat.S_ISREG(seen.st_mode) else 0
+
+
 def read(path: Path) -> str:
     """The text of the store; empty where there is no file.
 
@@ -132,7 +141,10 @@ def _read(path: Path) -> tuple[str, Stamp]:
     except OSError as error:
         raise _unavailable(path, "read", error) from error
     if len(data) > MAX_BYTES:
-        raise _too_large(path)
+        raise NotesUnavailable(
+            f"{path} is over 256 KiB and is not read.",
+            hint="Shorten it in an editor of your own: Pepys neither reads nor changes it.",
+        )
     return data.decode("utf-8", "surrogateescape"), Stamp(at.st_mtime_ns, at.st_size, at.st_ino)
 
 
@@ -165,7 +177,7 @@ def _stamp(path: Path) -> Stamp:
 def _write(path: Path, text: str) -> None:
     data = _encoded(text)
     if len(data) > MAX_BYTES:
-        raise _too_large(path)
+        raise NotesUnavailable(f"{path} would be over 256 KiB.", hint="Forget notes, or shorten the file.")
     # A writer that was killed left its file behind. None lives now: the lock is ours.
     for leftover in path.parent.glob(f".{path.name}.*.tmp"):
         leftover.unlink(missing_ok=True)
@@ -196,7 +208,3 @@ def _encoded(text: str) -> bytes:
 
 def _unavailable(path: Path, done: str, error: OSError) -> NotesUnavailable:
     return NotesUnavailable(f"{path} cannot be {done}: {error.strerror or error}.")
-
-
-def _too_large(path: Path) -> NotesUnavailable:
-    return NotesUnavailable(f"{path} is over 256 KiB, or would be.", hint="Forget notes, or edit the file.")

@@ -64,13 +64,17 @@ class Stores:
         """The store's file, which need not exist."""
         return self._paths[scope]
 
+    def usable(self, scope: Scope) -> bool:
+        """Whether the store may be read and written at all."""
+        return scope == "global" or self.trusted
+
     def last(self, scope: Scope) -> View | None:
         """The store as it was last seen; None where it was not."""
         return self._views.get(self.path(scope))
 
     def view(self, scope: Scope, *, anew: bool = False) -> View:
         """The store as it is now; empty where it may not be used. See `store.look`."""
-        if scope == "project" and not self.trusted:
+        if not self.usable(scope):
             return View()
         path, last = self.path(scope), self.last(scope)
         try:
@@ -195,7 +199,7 @@ class Stores:
         return store.change(self.path(scope), edit)
 
     def _check(self, scope: Scope) -> None:
-        if scope == "project" and not self.trusted:
+        if not self.usable(scope):
             raise UntrustedProject(
                 "Project memory is used only in a trusted project, and this one is not trusted.",
                 hint=f'Use scope "global", or trust the project: pepys trust {self.root}',

@@ -128,6 +128,7 @@ def _clear(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
     if not args.yes:
         if out.as_json or not sys.stdin.isatty():
             raise InvalidArgument("Clearing is confirmed on a terminal, or with --yes.")
+        workspace.call("notes.read", {"scope": scope})  # what cannot be cleared is not asked about
         count = len(workspace.call("notes.memory", {"action": "list"})[scope])
         if input(f"Remove all {count} notes of {scope} memory? y/N ").strip().lower() not in ("y", "yes"):
             out.note("Nothing was removed.")
@@ -160,7 +161,8 @@ def _reload(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
     for scope in SCOPES:
         found = result[scope]
         changes = "".join(f", {len(found[name])} {name}" for name in ("added", "removed") if found[name])
-        out.line(Span(f"{scope:<8}", "dim"), f"{found['notes']} notes{changes}{_trouble(found)}")
+        read = f"{found['notes']} notes{changes}" if found["read"] else "not read"
+        out.line(Span(f"{scope:<8}", "dim"), f"{read}{_trouble(found)}")
     return 0
 
 
@@ -174,8 +176,9 @@ def _doctor(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
         return 0
     for scope in SCOPES:
         found = report[scope]
-        state = "" if found.get("trusted", True) else ", not trusted"
-        told = f"{found['notes']} notes, {size(found['bytes'])} in {found['path']}{state}{_trouble(found)}"
+        state = "" if found.get("trusted", True) else "; the project is not trusted"
+        read = f"{found['notes']} notes" if found["read"] else "not read"
+        told = f"{read}, {size(found['bytes'])} in {found['path']}{state}{_trouble(found)}"
         out.line(Span(f"{scope:<11}", "bold"), told)
     told = report["injection"]
     off = "" if told["inject"] else "; switched off (memory.inject)"
