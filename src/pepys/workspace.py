@@ -42,6 +42,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
     live: Live | None = None,
     invocation_entry_id: str | None = None,
     tool_call_id: str | None = None,
+    by_hand: bool = False,
     workspace_root: Path | str | None = None,
     shown: bool = False,
     trusted: bool | None = None,
@@ -56,6 +57,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
 
     Args:
         host: A host's name, or "all".
+        by_hand: Whether no tool makes the calls: what is in the current session's file is then older than they are.
         workspace_root: Absolute; whose events may be seen (spec 3).
         shown: Whether answers are shown to people: credentials in them are masked, unless `memory.redact` is off.
         patience_s: How long an answer may wait for indexing, seconds; None: until it is done.
@@ -100,6 +102,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         live=live,
         invocation_entry_id=invocation_entry_id,
         tool_call_id=tool_call_id,
+        by_hand=by_hand,
         workspace_root=_absolute(workspace_root, "workspace_root"),
         shown=shown,
         trusted=trusted,

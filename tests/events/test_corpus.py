@@ -116,6 +116,10 @@ def invoking(shop: Shop) -> Path:
     )
 
 
+def append_later(shop: Shop, *entries: Json) -> None:
+    append(shop.folder(str(shop.cwd)) / "own.jsonl", *entries)
+
+
 @pytest.mark.requirement("events.current.excluded")
 def test_the_callers_own_session_is_left_out_unless_it_is_named(shop: Shop) -> None:
     invoking(shop)
@@ -139,15 +143,61 @@ def test_the_event_that_holds_the_call_and_all_after_it_are_cut_off(shop: Shop) 
     event = shop.read("own", "a", context=cut, after=5)
     assert event["neighbors"]["after"] == []
     assert shop.trace("own", "a", context=cut)["children"] == []
-    assert sorted(shop.found("needle", context={**cut, "tool_call_id": None}, sessionId="own")) == ["a", "b"]
+    # A result that came first does not show the message whose other call this is.
+    assert shop.found("needle", context={**cut, "tool_call_id": None}, sessionId="own") == ["a"]
 
 
 @pytest.mark.requirement("events.current.cutoff")
-def test_a_call_that_is_not_in_the_file_yet_cuts_nothing_off(shop: Shop) -> None:
+@pytest.mark.parametrize("made", ["c2/1", "c2/2/1", "c2/10/3/4"])
+def test_what_a_program_calls_is_cut_off_where_the_program_was_called(shop: Shop, made: str) -> None:
     invoking(shop)
+    append_later(shop, user("z", "r", "needle"))
+    cut = {"current_session_id": "own", "tool_call_id": made}
+
+    assert shop.found("needle", context=cut, sessionId="own") == ["a"]
+
+
+@pytest.mark.requirement("events.current.cutoff")
+@pytest.mark.parametrize(
+    "unknown",
+    [{"tool_call_id": "c9"}, {"tool_call_id": "c9/1"}, {"tool_call_id": "c2/x"}, {"invocation_entry_id": "zz"}],
+    ids=str,
+)
+def test_a_call_that_is_not_in_the_file_may_be_of_the_message_that_waits_for_results(shop: Shop, unknown: Json) -> None:
+    invoking(shop)
+    cut = {"current_session_id": "own", **unknown}
+
+    assert shop.found("needle", context=cut, sessionId="own") == ["a"]
+    append_later(shop, result("s", "r", "c2", "event_search", "needle"))
+    assert sorted(shop.found("needle", context=cut, sessionId="own", includeOwn=True)) == ["a", "b", "r", "s"]
+
+
+@pytest.mark.requirement("events.current.cutoff")
+def test_a_message_that_waits_in_vain_since_a_crash_cuts_nothing_off(shop: Shop) -> None:
+    invoking(shop)
+    append_later(shop, user("z", "b", "needle"))
     cut = {"current_session_id": "own", "tool_call_id": "c9"}
 
-    assert sorted(shop.found("needle", context=cut, sessionId="own")) == ["a", "b", "r"]
+    assert sorted(shop.found("needle", context=cut, sessionId="own")) == ["a", "b", "r", "z"]
+
+
+@pytest.mark.requirement("events.current.cutoff")
+def test_what_another_process_appends_meanwhile_does_not_show_the_message_that_waits(shop: Shop) -> None:
+    invoking(shop)
+    append_later(shop, user("z", "a", "needle"))
+    cut = {"current_session_id": "own", "tool_call_id": "c9"}
+
+    assert shop.found("needle", context=cut, sessionId="own") == ["a"]
+
+
+@pytest.mark.requirement("events.current.cutoff")
+def test_by_hand_everything_is_older_but_a_message_that_waits(shop: Shop) -> None:
+    invoking(shop)
+    by_hand = {"current_session_id": "own", "by_hand": True}
+
+    assert shop.found("needle", context=by_hand, sessionId="current") == ["a"]
+    append_later(shop, result("s", "r", "c2", "bash", "needle"))
+    assert sorted(shop.found("needle", context=by_hand, sessionId="current")) == ["a", "b", "r", "s"]
 
 
 @pytest.mark.requirement("events.current.unknown")

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pepys.errors import AmbiguousSession, EventNotFound, InvalidEventArgument
+from pepys.events import invocation
 from pepys.events.authorisation import Authority, homes, within, workspace
 from pepys.events.states import Tree
 from pepys.events.trees import tree
 from pepys.hosts import places
 from pepys.hosts.base import surroundings
-from pepys.index import links
 from pepys.index.document import Place
 from pepys.index.source import Row, Source, stem
 from pepys.index.view import View
@@ -66,6 +66,7 @@ class Corpus:
         self.roots = workspace(explicit, str(context.cwd), homes(context.env))
         self._authority = Authority(self.roots)
         self._visible: Sequence[Source] | None = None
+        self._cutoff: dict[int, int] = {}
         self.current = self._current()
 
     def allows(self, source: Source) -> bool:
@@ -156,36 +157,16 @@ class Corpus:
     def cutoff(self, source: Source) -> int | None:
         """The position in the caller's own session from which on nothing may be seen; None in any other session.
 
-        It is that of the event that holds the invoking call; where that is not in the file yet, all of the file is
-        older.
-
         Raises:
             InvalidEventArgument: It is the caller's own session, and nothing says which event makes the call.
         """
         if not self.is_current(source):
             return None
-        context, made = self._context, tree(self.view, source)
-        if context.tool_call_id is None and context.invocation_entry_id is None:
-            raise InvalidEventArgument("Current session retrieval requires an invocation cutoff.")
-        if context.tool_call_id is not None:
-            # A result names the call too, but never comes before it.
-            linked = self.view.linked([source], links.key("call", context.tool_call_id))
-            if linked:
-                return self._calling(source, [position for _, position in linked])
-        if context.invocation_entry_id is not None:
-            node = made.find(context.invocation_entry_id)
-            if node is not None:
-                return node.position
-        return len(made.nodes)
-
-    def _calling(self, source: Source, positions: Sequence[int]) -> int:
-        """The last of these entries that is a model's message, else the first one."""
-        messages = []
-        for position in positions:
-            row = self.view.row(Place(source.generation, position, 0))
-            if row is not None and row.role == "assistant":
-                messages.append(position)
-        return messages[-1] if messages else positions[0]
+        if source.generation not in self._cutoff:
+            self._cutoff[source.generation] = invocation.cutoff(
+                self.view, source, tree(self.view, source), self._context
+            )
+        return self._cutoff[source.generation]
 
     def _cutoffs(self, sources: Iterable[Source]) -> dict[int, int]:
         found = {source.generation: self.cutoff(source) for source in sources}

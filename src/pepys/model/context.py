@@ -28,6 +28,7 @@ class Context(NamedTuple):
     live: Live | None = None  # the host's live branch of the current session
     invocation_entry_id: str | None = None
     tool_call_id: str | None = None
+    by_hand: bool = False  # no tool makes this call, but a person or a program of theirs
     workspace_root: Path | None = None
     shown: bool = False  # to people, rather than given to a program
     trusted: bool | None = None  # None: not asked; see `config`

@@ -1,0 +1,106 @@
+"""Where the caller's own session ends for a call: before the event that makes it (spec 3, "Search corpus").
+
+A host says which call that is, and says it at a time of its own: the event may not be in its file yet. Whatever is not
+known counts against the caller, so that no event finds itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pepys.errors import InvalidEventArgument
+from pepys.events.states import Node, Tree
+from pepys.index import links
+from pepys.index.document import Place
+from pepys.index.source import Row, Source
+from pepys.index.view import View
+from pepys.model.context import Context
+from pepys.recall import evidence
+
+
+def cutoff(view: View, source: Source, made: Tree, context: Context) -> int:
+    """The position in the caller's own session from which on nothing may be seen.
+
+    It is that of the message that holds the call; else of the entry that the host names, or of the message whose calls
+    that entry answers; else of the last message that waits for results of its calls, which may be the one that makes
+    this call. Where there is none, all of the file is older.
+
+    Args:
+        view: Where the session's rows are.
+        source: The caller's own session.
+        made: Its tree.
+        context: Of the call.
+
+    Raises:
+        InvalidEventArgument: Nothing says which event makes the call.
+    """
+    for call in _enclosing(context.tool_call_id):
+        if (calling := _calling(view, source, call)) is not None:
+            return calling
+    if context.invocation_entry_id is not None and (named := made.find(context.invocation_entry_id)) is not None:
+        return _asking(view, source, made, named)
+    if context.tool_call_id is None and context.invocation_entry_id is None and not context.by_hand:
+        raise InvalidEventArgument("Current session retrieval requires an invocation cutoff.")
+    return next(_waiting(view, source, made), len(made.nodes))
+
+
+def _enclosing(call: str | None) -> Iterator[str]:
+    """A call and those that it is made within: hosts number what a program calls, as `<call>/1` and `<call>/1/2`."""
+    while call:
+        yield call
+        outer, _, number = call.rpartition("/")
+        call = outer if number.isdecimal() else None
+
+
+def _calling(view: View, source: Source, call: str) -> int | None:
+    """The last model's message with a call, else the first entry that names it."""
+    positions = _named(view, source, call)
+    # A result names the call too, but never comes before it.
+    messages = [row.position for row in _rows(view, source, positions) if row.role == "assistant"]
+    return messages[-1] if messages else min(positions, default=None)
+
+
+def _asking(view: View, source: Source, made: Tree, named: Node) -> int:
+    """Where the entry that a host names cuts off: a result of one call may be newest while another call runs."""
+    if named.role == "toolResult":
+        above = next((node for node in made.ancestors(named.position) if node.role == "assistant"), None)
+        if above is not None and _waits(view, source, above.position):
+            return min(above.position, named.position)
+    return named.position
+
+
+def _waiting(view: View, source: Source, made: Tree) -> Iterator[int]:
+    """The model's messages that wait for results of their calls, the last first; none that a conversation went on from.
+
+    A host that was killed leaves such messages behind, and somebody may have gone on from them.
+    """
+    left_behind: set[str | None] = set()
+    for node in reversed(made.nodes):
+        gone_on = node.id in left_behind
+        if gone_on or node.role in ("user", "assistant"):
+            left_behind.add(node.parent)
+        if node.role == "assistant" and not gone_on and _waits(view, source, node.position):
+            yield node.position
+
+
+def _waits(view: View, source: Source, position: int) -> bool:
+    """Whether some call of a message has no result."""
+    (event,) = evidence.events([(source, row) for row in _rows(view, source, [position])]) or ("",)
+    if isinstance(event, str):
+        return True
+    calls = [block.call for block in event.entry.blocks if block.kind == "call"]
+    return any(call is None or not _answered(view, source, call) for call in calls)
+
+
+def _answered(view: View, source: Source, call: str) -> bool:
+    return any(row.role == "toolResult" for row in _rows(view, source, _named(view, source, call)))
+
+
+def _named(view: View, source: Source, call: str) -> list[int]:
+    """The positions of the entries that name a call."""
+    return [position for _, position in view.linked([source], links.key("call", call))]
+
+
+def _rows(view: View, source: Source, positions: Iterable[int]) -> list[Row]:
+    found = (view.row(Place(source.generation, position, 0)) for position in positions)
+    return [row for row in found if row is not None]
