@@ -12,6 +12,7 @@ import pytest
 
 import pepys
 from pepys import trust
+from pepys.errors import NotesUnavailable
 from pepys.notes import places
 from tests.notes.conftest import Desk
 
@@ -134,6 +135,29 @@ def test_a_note_of_one_worktree_is_known_in_all(shop: Path, tmp_path: Path) -> N
         listed = there.notes.memory(action="list")
 
     assert listed["project"] == ["use bun"]
+
+
+@pytest.mark.requirement("notes.validation")
+@pytest.mark.parametrize("trusted", [True, None])
+@pytest.mark.parametrize("gone", ["gone1/gone2", "shop/gone", "shop/file", "link"])
+def test_a_directory_that_does_not_exist_has_no_notes_and_nothing_is_created(
+    tmp_path: Path, gone: str, trusted: bool | None
+) -> None:
+    desk = Desk(tmp_path)
+    (desk.project / "file").touch()
+    (desk.project / ".git").mkdir()
+    (desk.project / ".git" / "HEAD").touch()
+    (tmp_path / "link").symlink_to("nowhere")
+    before = sorted(tmp_path.rglob("*"))
+
+    with desk.open(cwd=tmp_path / gone, trusted=trusted) as workspace:
+        added = workspace.notes.memory(action="add", text="x")
+        for ref, given in (("clear", {}), ("read", {}), ("save", {"text": "", "revision": "x"})):
+            with pytest.raises(NotesUnavailable, match="is no directory"):
+                workspace.call(f"notes.{ref}", given)
+        assert (added["error"]["code"], added["changed"], added["project"]) == ("notes_unavailable", False, [])
+        assert sorted(tmp_path.rglob("*")) == before
+        assert workspace.notes.memory(action="add", text="x", scope="global")["changed"]
 
 
 # Hosts

@@ -43,7 +43,8 @@ class Stores:
     - `InvalidArgument`: A note is blank, or over 500 code points once it is clean.
     - `UntrustedProject`: It is the project's store, and the project is not trusted.
     - `NoteNotFound`: No note is the one that was named.
-    - `NotesUnavailable`: The store cannot be read, locked or written, or would grow over 256 KiB.
+    - `NotesUnavailable`: The working directory of a project's store does not exist; or a store cannot be read, locked
+      or written, or would grow over 256 KiB.
 
     Attributes:
         root: Of the project.
@@ -78,6 +79,7 @@ class Stores:
             return View()
         path, last = self.path(scope), self.last(scope)
         try:
+            self._check_directory(scope)
             self._check_folder(scope)
             seen = store.look(path, last, anew=anew)
         except NotesUnavailable as error:
@@ -199,12 +201,22 @@ class Stores:
         return store.change(self.path(scope), edit)
 
     def _check(self, scope: Scope) -> None:
+        self._check_directory(scope)
         if not self.usable(scope):
             raise UntrustedProject(
                 "Project memory is used only in a trusted project, and this one is not trusted.",
                 hint=f'Use scope "global", or trust the project: pepys trust {self.root}',
             )
         self._check_folder(scope)
+
+    def _check_directory(self, scope: Scope) -> None:
+        """Refuse a project that is not there: nobody's directory is made for a note."""
+        cwd = self._context.cwd
+        if scope == "project" and not cwd.is_dir():
+            raise NotesUnavailable(
+                f"{cwd} is no directory: it has no project memory.",
+                hint='Name a directory that exists, or use scope "global".',
+            )
 
     def _check_folder(self, scope: Scope) -> None:
         """Refuse a folder of the project's that leads out of the project."""
