@@ -252,6 +252,27 @@ def test_a_trusted_project_s_file_wins_over_the_agent_directory_s_and_pepys_s_ow
     assert told(config_overrides={"memory": {"maxInjectBytes": 8192}}) == (8192, False)
 
 
+@pytest.mark.requirement("notes.config_bytefly")
+def test_in_a_subdirectory_the_file_at_the_root_counts_and_that_of_the_subdirectory_over_it(desk: Desk) -> None:
+    (desk.project / ".git").mkdir()
+    (desk.project / ".git" / "HEAD").touch()
+    below = desk.project / "src" / "deep"
+    below.mkdir(parents=True)
+    bytefly(desk.path("global").with_name("bytefly.json"), maxInjectBytes=1000)
+
+    def told(**circumstances: Any) -> tuple[int, bool]:
+        with desk.open(**{"cwd": below, **circumstances}) as workspace:
+            injected = workspace.notes.doctor()["injection"]
+        return injected["maxBytes"], injected["inject"]
+
+    bytefly(desk.path().with_name("bytefly.json"), maxInjectBytes=2000, inject=False)
+    root = told()
+    bytefly(below / ".pi" / "bytefly.json", maxInjectBytes=3000)
+
+    assert (root, told(), told(cwd=desk.project)) == ((2000, False), (3000, False), (2000, False))
+    assert told(trusted=False) == (1000, True)
+
+
 @pytest.mark.requirement("notes.enabled_independent")
 def test_recall_that_is_switched_off_leaves_notes_on(desk: Desk) -> None:
     with desk.open(config_overrides={"memory": {"enabled": False}}) as workspace:

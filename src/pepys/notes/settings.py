@@ -1,7 +1,8 @@
 """Whether and how much of the notes is injected (spec 5, "Configuration").
 
 Pepys's own configuration decides where it sets a key; else the section `memory` of the `bytefly.json` files that
-hosts share: that of a trusted project before that of the agent directory. What cannot be used there is ignored.
+hosts share: that of the working directory before that of its project's root, and both, where the project is trusted,
+before that of the agent directory. What cannot be used there is ignored.
 """
 
 from __future__ import annotations

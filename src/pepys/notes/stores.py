@@ -95,7 +95,7 @@ class Stores:
         """What holds for the injection."""
         files = [self.path("global").with_name(FILE)]
         if self.trusted:
-            files.append(self._context.cwd / places.FOLDER / FILE)
+            files += [folder / places.FOLDER / FILE for folder in (self.root, self._context.cwd)]
         return settings(self._context.config, *files)
 
     def add(self, scope: Scope, text: str) -> Added:
