@@ -65,6 +65,25 @@ def test_every_worktree_has_the_store_of_the_main_checkout(shop: Path, tmp_path:
 
 
 @needs_git
+@pytest.mark.requirement("notes.root_anchor", "notes.outside_git")
+def test_a_repository_at_home_is_no_project_of_what_lies_below_it(shop: Path, tmp_path: Path) -> None:
+    for folder in ("plain", "repository/src"):
+        (shop / folder).mkdir(parents=True)
+    git(shop / "repository", "init", "-q")
+    git(shop, "worktree", "add", "-q", str(tmp_path / "feature"))
+    below = {"plain": "plain", "repository/src": "repository", ".": "."}
+
+    def root(cwd: Path, home: Path) -> object:
+        with pepys.open(cwd=cwd, env={"HOME": str(home)}, trusted=True) as workspace:
+            return workspace.notes.path()["root"]
+
+    assert {name: root(shop / name, shop) for name in below} == {name: str(shop / at) for name, at in below.items()}
+    assert root(shop / "plain", shop / "repository") == str(shop / "plain")  # a home below the root is one in it
+    assert root(tmp_path / "feature", shop) == str((tmp_path / "feature").resolve())
+    assert root(shop / "plain", tmp_path) == root(tmp_path / "feature", tmp_path) == str(shop)
+
+
+@needs_git
 @pytest.mark.requirement("notes.worktrees")
 def test_the_environment_of_git_is_not_listened_to(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "plain").mkdir()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pepys import trust
-from pepys.events.authorisation import worktree
+from pepys.events.authorisation import within, worktree
 from pepys.hosts import HOSTS
 from pepys.hosts.base import surroundings
 
@@ -49,14 +50,24 @@ def is_trusted(context: Context, root: Path) -> bool:
     return next((answer for answer in answers if answer is not None), False)
 
 
-def root(cwd: Path) -> Path:
+def root(cwd: Path, homes: Iterable[str] = ()) -> Path:
     """The directory that all worktrees of the repository of *cwd* share: its main checkout.
 
     A bare repository has none; then it is the folder whose `.git` links to it, else the repository itself. Outside of
     a repository, it is *cwd*. Git is not asked: it would listen to its environment.
+
+    Args:
+        homes: Home directories (`events.authorisation.homes`). A repository that somebody keeps there makes no project
+            of what lies below it, nor of its worktrees elsewhere, each of which is its own.
     """
+    homes = tuple(homes)
     here = os.path.realpath(cwd)
-    checkout = Path(worktree(here, ()) or here)
+    checkout = Path(worktree(here, homes) or here)
+    main = _main(checkout)
+    return checkout if any(within(os.path.realpath(home), str(main)) for home in homes) else main
+
+
+def _main(checkout: Path) -> Path:
     common = _common(checkout)
     if common is None:
         return checkout

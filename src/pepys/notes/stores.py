@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pepys.errors import InvalidArgument, NoteNotFound, NotesChanged, NotesUnavailable, UntrustedProject
+from pepys.events.authorisation import homes
 from pepys.model.notes import SCOPES, Scope
 from pepys.notes import markdown, places, store
 from pepys.notes.settings import FILE, Settings, settings
@@ -52,7 +53,7 @@ class Stores:
     """
 
     def __init__(self, context: Context, views: Views) -> None:
-        self.root = places.root(context.cwd)
+        self.root = places.root(context.cwd, homes(context.env))
         self.trusted = places.is_trusted(context, self.root)
         self._paths: dict[Scope, Path] = {
             "project": places.project_store(self.root),
