@@ -193,3 +193,13 @@ def test_what_one_call_may_not_read_is_left_with_the_reason() -> None:
     assert left == {"/r/large": "max_sync_source_bytes"}
     assert [step.path for step in first] == ["/r/new", "/r/large"]
     assert later == {"/r/small": "max_sync_sessions"}
+
+
+def test_a_stamp_too_young_to_prove_anything_takes_nothing_of_what_a_call_may_read() -> None:
+    young, new = seen("young", NOON_NS + 1), seen("new", NOON_NS)
+    listing = Listing({one.path: one for one in (young, new)}, (ROOT,), {})
+    steps = plan([indexed(young, examined_ns=NOON_NS + 2)], [young, new])
+
+    done, left = affordable(steps, listing, Policy(sync_sessions=1))
+
+    assert ([step.path for step in done], left) == (["/r/young", "/r/new"], {})

@@ -99,7 +99,7 @@ def affordable(steps: Iterable[Step], listing: Listing, policy: Policy) -> tuple
     left: dict[str, str] = {}
     sessions, size = policy.sync_sessions, policy.sync_bytes
     for step in steps:
-        if step.reads:
+        if step.reads and step.reason != YOUNG:  # looking once more at what was just read is no new work
             needed = listing.found[step.path].stamp.size
             if sessions is not None and sessions <= 0:
                 left[step.path] = "max_sync_sessions"
