@@ -442,6 +442,39 @@ def test_what_cannot_be_read_or_is_not_trusted_is_said(desk: Desk) -> None:
     assert "project not trusted" in screen(State(), Shelf(trusted=False))
 
 
+@pytest.mark.requirement("notes.picker_list")
+@pytest.mark.parametrize(
+    ("filter_", "shelf", "told"),
+    [
+        ("project", Shelf(trusted=False), "The project is not trusted; its notes are neither read nor written."),
+        ("project", Shelf((), ("a",), trusted=False), "The project is not trusted;"),
+        ("all", Shelf(trusted=False), "No global notes yet. Press a to add one."),
+        ("global", Shelf(trusted=False), "No notes here yet. Press a to add one."),
+        ("project", Shelf(unread=("project",)), "What project memory holds cannot be read now."),
+        ("all", Shelf(unread=("global",)), "What global memory holds cannot be read now."),
+        ("project", Shelf(unread=("global",)), "No notes here yet. Press a to add one."),
+        ("all", Shelf(), "No notes here yet. Press a to add one."),
+    ],
+)
+def test_an_empty_list_says_why_it_is_empty(filter_: picker.Filter, shelf: Shelf, told: str) -> None:
+    text = screen(State(filter_), shelf)
+
+    assert told in text
+    assert ("Press a" in text) == ("Press a" in told)
+
+
+def test_why_a_list_is_empty_is_told_on_as_many_lines_as_it_takes() -> None:
+    text = screen(State("project"), Shelf(trusted=False), columns=20)
+
+    assert picker._NOT_TRUSTED in " ".join(text.split())
+
+
+def test_a_store_that_cannot_be_read_is_not_said_to_be_empty(desk: Desk) -> None:
+    desk.write("x" * (store.MAX_BYTES + 1))
+
+    assert "What project memory holds cannot be read now." in Open(desk).text
+
+
 def test_a_note_cannot_steer_the_terminal() -> None:
     text = screen(State(), Shelf(("a\u202eb",)))
 

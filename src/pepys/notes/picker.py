@@ -48,6 +48,11 @@ class Shelf(NamedTuple):
     global_: tuple[str, ...] = ()
     trusted: bool = True
     troubles: tuple[str, ...] = ()  # why a store cannot be read
+    unread: tuple[Scope, ...] = ()  # which ones that is said of
+
+    def addable(self, filter_: Filter) -> bool:
+        """Whether a note can be added where a filter looks."""
+        return self.trusted or filter_ != "project"
 
     def rows(self, filter_: Filter) -> list[Row]:
         """The notes that a filter lets through."""
@@ -200,7 +205,7 @@ def _moved(state: State, shelf: Shelf, name: str, page: int) -> State:
 
 def _adding(state: State, shelf: Shelf) -> State:
     scope: Scope = ("project" if shelf.trusted else "global") if state.filter == "all" else state.filter
-    if scope == "project" and not shelf.trusted:
+    if not shelf.addable(state.filter):
         return state._replace(message=_NOT_TRUSTED)
     return state._replace(editor=Editor("add", scope))
 
@@ -327,7 +332,7 @@ def lines(state: State, shelf: Shelf, columns: int, height: int) -> list[Line]:
     foot: list[Line] = [(), *(_told(message, columns) if message else ()), _hints(state, columns)]
     if len(head) + len(foot) + 2 > height:  # a small screen: the notes come first
         head, foot = head[:1], foot[1:2]
-    body, first, last = _body(state, rows, columns, max(height - len(head) - len(foot) - 1, 1))
+    body, first, last = _body(state, shelf, rows, columns, max(height - len(head) - len(foot) - 1, 1))
     if first < last < len(rows) or 0 < first < last:
         body.append((Run(fit(f"showing {first + 1}–{last} of {len(rows)}", columns), "dim"),))
     return [*head, *body, *foot][:height]
@@ -347,12 +352,12 @@ def _summary(state: State, shelf: Shelf) -> str:
     return f"{state.filter.capitalize()} · {project}, {len(shelf.global_)} global"
 
 
-def _body(state: State, rows: Sequence[Row], columns: int, room: int) -> tuple[list[Line], int, int]:
+def _body(state: State, shelf: Shelf, rows: Sequence[Row], columns: int, room: int) -> tuple[list[Line], int, int]:
     """The lines of the list, and the rows that they are of (half-open)."""
     editor = state.editor
     if editor is None:
         if not rows:
-            return [(Run(fit("No notes here yet. Press a to add one.", columns), "dim"),)], 0, 0
+            return _told(Run(_nothing(state, shelf), "dim"), columns)[:room], 0, 0
         first = min(max(state.at - room // 2, 0), max(len(rows) - room, 0))
         last = min(first + room, len(rows))
         return [_row(rows[at], state, columns) for at in range(first, last)], first, last
@@ -367,6 +372,17 @@ def _body(state: State, rows: Sequence[Row], columns: int, room: int) -> tuple[l
         [_row(row, state, columns) for row in part] for part in (rows[first:place], rows[behind:last])
     )
     return [*above_it, *written, *below_it], first, last
+
+
+def _nothing(state: State, shelf: Shelf) -> str:
+    """Why there is nothing to show."""
+    if not shelf.addable(state.filter):
+        return _NOT_TRUSTED
+    for scope in shelf.unread:
+        if state.filter in ("all", scope):
+            return f"What {scope} memory holds cannot be read now."
+    whose = "notes here" if shelf.trusted or state.filter != "all" else "global notes"
+    return f"No {whose} yet. Press a to add one."
 
 
 def _row(row: Row, state: State, columns: int) -> Line:

@@ -61,7 +61,8 @@ def _carry_out(stores: Stores, state: State, effect: Effect) -> tuple[State, She
 def _shelf(stores: Stores, *, anew: bool = False) -> Shelf:
     views = stores.views(anew=anew)
     troubles = tuple(view.trouble for view in views.values() if view.trouble)
-    return Shelf(views["project"].notes, views["global"].notes, stores.trusted, troubles)
+    unread = tuple(scope for scope, view in views.items() if view.trouble)
+    return Shelf(views["project"].notes, views["global"].notes, stores.trusted, troubles, unread)
 
 
 # The state is a host's to keep, and nobody's to read.
