@@ -279,7 +279,83 @@ def test_a_first_index_that_is_not_done_is_catching_up(shop: Shop) -> None:
     assert page["coverage"]["state"] == "catching-up"
     assert page["coverage"]["discoveredSessions"] == 4
     assert page["coverage"]["lastReconciled"] is None
-    assert {"sessions": page["coverage"]["skippedSessions"], "reason": "catching_up"} in page["coverage"]["skipped"]
+    assert {one["reason"] for one in page["coverage"]["skipped"]} == {"catching_up"}
+
+
+CATCHING_UP: Json = {"patience_s": 0.0}
+
+
+@pytest.mark.requirement("events.coverage")
+@pytest.mark.parametrize("named", ["id", "path", "stem"])
+def test_a_session_that_is_named_is_read_while_the_index_catches_up(shop: Shop, named: str) -> None:
+    path = shop.session("first", user("a", None, "needle"), id_="wanted")
+    for at in range(4):
+        shop.session(f"s{at}", user("b", None, "needle"))
+    session = {"id": "wanted", "path": str(path), "stem": "first"}[named]
+
+    assert shop.found("needle", sessionId=session, context=CATCHING_UP) == ["a"]
+    (shop.home / "index").rename(shop.home / "used")
+    assert shop.read(session, "a", context=CATCHING_UP)["entryId"] == "a"
+    (shop.home / "index").rename(shop.home / "used again")
+    assert shop.trace(session, "a", context=CATCHING_UP)["target"]["entryId"] == "a"
+
+
+@pytest.mark.requirement("events.current.cutoff")
+@pytest.mark.parametrize("known", ["current_session_id", "session_file"])
+def test_the_callers_own_session_is_read_while_the_index_catches_up(shop: Shop, known: str) -> None:
+    path = invoking(shop)
+    for at in range(4):
+        shop.session(f"s{at}", user("b", None, "needle"))
+    context = {**CATCHING_UP, "tool_call_id": "c2", known: "own" if known == "current_session_id" else path}
+
+    assert shop.found("needle", sessionId="current", context=context) == ["a"]
+
+
+@pytest.mark.requirement("events.coverage")
+def test_what_was_appended_to_a_named_session_is_read_while_the_index_catches_up(shop: Shop) -> None:
+    path = shop.session("wanted", user("a", None, "needle"))
+    time.sleep(0.05)
+    shop.search("needle")
+    append(path, user("b", "a", "needle"))
+    os.utime(path, (1, 1))  # the oldest is read last
+    for at in range(4):
+        shop.session(f"s{at}", user("c", None, "needle"))
+
+    assert sorted(shop.found("needle", sessionId="wanted", context=CATCHING_UP)) == ["a", "b"]
+
+
+@pytest.mark.requirement("events.authorised.alike")
+def test_while_the_index_catches_up_other_workspaces_are_neither_shown_nor_counted(shop: Shop, outside: Path) -> None:
+    away = shop.session("away", user("z", None, "needle"), cwd=str(outside))
+    for at in range(4):
+        shop.session(f"away{at}", user("z", None, "needle"), cwd=str(outside))
+    shop.session("early", user("a", None, "needle"))
+    shop.session("late", user("b", None, "needle"))
+
+    coverage = shop.search("needle", context=CATCHING_UP)["coverage"]
+
+    assert (coverage["discoveredSessions"], coverage["skippedSessions"]) == (2, 1)
+    assert coverage["skipped"][0]["sessionId"] == "early"
+    for session in ("away", str(away)):
+        (shop.home / "index").rename(shop.home / f"used {len(session)}")
+        with pytest.raises(EventNotFound):
+            shop.read(session, "z", context=CATCHING_UP)
+
+
+@pytest.mark.requirement("events.coverage")
+@pytest.mark.parametrize("context", [{}, CATCHING_UP], ids=["indexed", "catching up"])
+def test_sessions_whose_header_is_damaged_are_counted_and_not_shown(shop: Shop, context: Json) -> None:
+    path = shop.session("one", user("a", None, "needle"))
+    path.write_bytes(b'{"type": "session", "id"' + path.read_bytes()[30:])
+    for name in ("two", "three"):
+        shop.session(name, user("b", None, "needle"))
+
+    page = shop.search("zebra", context=context)
+
+    assert page["coverage"]["state"] == ("partial" if not context else "catching-up")
+    assert {"sessions": 1, "reason": "workspace_unknown"} in page["coverage"]["skipped"]
+    assert "workspace_unknown" in page["coverage"]["reasons"]
+    assert str(path) not in str(page)
 
 
 @pytest.mark.requirement("events.coverage")

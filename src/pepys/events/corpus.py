@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pepys.errors import AmbiguousSession, EventNotFound, InvalidEventArgument
+from pepys.errors import AmbiguousSession, EventNotFound, InvalidEventArgument, SourceUnavailable
 from pepys.events import invocation
 from pepys.events.authorisation import Authority, homes, within, workspace
 from pepys.events.states import Tree
@@ -19,6 +19,12 @@ from pepys.index.source import Row, Source, stem
 from pepys.index.view import View
 from pepys.model.context import Context
 from pepys.model.events import CURRENT
+from pepys.model.source import Header
+
+MAX_HEADERS = 2_000
+"""Sources that one call looks into the beginning of while the index does not know them."""
+
+_NO_HEADER = Header(None, None, 0, None, None, None)
 
 BUDGET_MB, FILE_LIMIT = "PI_EVENT_SEARCH_STARTUP_BUDGET_MB", "PI_EVENT_SEARCH_STARTUP_FILE_LIMIT"
 
@@ -88,10 +94,12 @@ class Corpus:
     def named(self, session: str, *, searchable: bool = False) -> list[Source]:
         """The visible sources of a session: of the caller's own, where its file is known, that file.
 
-        Cold ones are read for this view; to be searched, they must be asked for so.
+        Those that are cold, or that the index does not have yet, are read for this view; to be searched, they must be
+        asked for so.
 
         Raises:
             EventNotFound: There are none that the caller may see.
+            SourceUnavailable: The index does not have one yet, and it is too large to be read beside it.
             InvalidEventArgument: The caller's own session is meant and not known.
         """
         wanted = session.strip()
@@ -100,17 +108,55 @@ class Corpus:
                 raise InvalidEventArgument('The "current" session is not available in this invocation context.')
             wanted = self.current
         if _is_path(wanted):
-            source = self.view.sources.get(places.absolute(wanted, surroundings(self._context)))
+            path = places.absolute(wanted, surroundings(self._context))
+            source = self.view.sources.get(path)
             found = [] if source is None or not self.allows(source) else [source]
+            unread = [other for other, header in self._unknown((path,)) if self._authority.allows(header.cwd)]
         else:
-            visible = self.visible()
+            visible, waiting = self.visible(), list(self.unread())
             found = [source for source in visible if source.session == wanted]
-            found = found or [source for source in visible if stem(source.path) == wanted]
-        own = [source for source in found if source.path == str(self._context.session_file)]
-        found = own or found
-        if not found:
+            unread = [path for path, header in waiting if _session(path, header) == wanted]
+            if not (found or unread):
+                found = [source for source in visible if stem(source.path) == wanted]
+                unread = [path for path, _ in waiting if stem(path) == wanted]
+        own = str(self._context.session_file)
+        if own in unread or any(source.path == own for source in found):
+            found, unread = [source for source in found if source.path == own], [path for path in unread if path == own]
+        if not (found or unread):
             raise EventNotFound
-        return [self.view.resolved(source, searchable=searchable) for source in found]
+        return [
+            *(self.view.resolved(source, searchable=searchable) for source in found),
+            *(self._read(path, searchable=searchable) for path in unread),
+        ]
+
+    def unread(self) -> Iterator[tuple[str, Header]]:
+        """Sessions that the caller may see and this view has not read, by path; of very many, the newest."""
+        for path, header in self._unknown(self.view.seen.found):
+            if self._authority.allows(header.cwd):
+                yield path, header
+
+    def nowhere(self) -> int:
+        """How many sessions do not say where they worked, so that nobody may see them."""
+        known = sum(not source.cwd for source in self.view.sources.values())
+        return known + sum(not header.cwd for _, header in self._unknown(self.view.seen.found))
+
+    def _unknown(self, paths: Iterable[str]) -> Iterator[tuple[str, Header]]:
+        """The headers of those sources at *paths* that are listed, and that this view knows nothing of."""
+        view, listed = self.view, self.view.seen.found
+        waiting = [path for path in paths if path in listed and path not in view.sources and path not in view.excluded]
+        waiting.sort(key=lambda path: (-listed[path].stamp.mtime_ns, path))
+        for path in waiting[:MAX_HEADERS]:
+            yield path, view.header(path) or _NO_HEADER
+
+    def _read(self, path: str, *, searchable: bool) -> Source:
+        source = self.view.read(path, searchable=searchable)
+        if source is None:
+            reason = self.view.failed.get(path) or self.view.unread.get(path, "catching_up")
+            raise SourceUnavailable(
+                f"The session is not in the index yet, and cannot be read beside it ({reason}).",
+                hint="Call again later, or run `pepys index`.",
+            )
+        return source
 
     def select(self, session: str | None, cwd: str | None, *, subagents: bool) -> Selection:
         """The sources that a search is about.
@@ -175,9 +221,12 @@ class Corpus:
     def _current(self) -> str | None:
         context = self._context
         if context.session_file is not None:
-            source = self.view.sources.get(str(context.session_file))
+            path = str(context.session_file)
+            source = self.view.sources.get(path)
             if source is not None:
                 return source.session
+            for _, header in self._unknown((path,)):
+                return _session(path, header)
         return context.current_session_id
 
     def _in_folder(self, sources: Sequence[Source], folder: str | None) -> list[Source]:
@@ -187,6 +236,10 @@ class Corpus:
         wanted = os.path.realpath(places.absolute(folder, surroundings(self._context)))
         inside = {cwd: within(os.path.realpath(cwd), wanted) for cwd in {source.cwd for source in sources} if cwd}
         return [source for source in sources if source.cwd and inside[source.cwd]]
+
+
+def _session(path: str, header: Header) -> str:
+    return header.session or stem(path)
 
 
 def _is_path(session: str) -> bool:

@@ -29,7 +29,7 @@ class Coverage:
         view = corpus.view
         self.reasons: set[str] = set(view.reasons)
         self._skipped: dict[str, tuple[str, str | None]] = {}  # path -> reason, session
-        self._unknown: dict[str, int] = {}  # reason -> sources of which it is not known whether the caller may see them
+        self._unknown: dict[str, int] = {}  # reason -> sources that do not tell whether the caller may see them
         self._selection, self._view = selection, view
         self._own_left_out = 0 if own else sum(source.own_records for source in selection.sources)
         self._diagnostics: dict[str, int] = {}
@@ -40,6 +40,8 @@ class Coverage:
             self._skip(source, "startup_budget")
         if not selection.explicit:
             self._look_for_unread(corpus)
+            if nowhere := corpus.nowhere():
+                self._unknown["workspace_unknown"] = nowhere
             if view.seen.unlisted:
                 self.reasons.add("root_not_listed")
             if corpus.current is None:
@@ -102,12 +104,14 @@ class Coverage:
         self._skipped[source.path] = (reason, source.session)
 
     def _look_for_unread(self, corpus: Corpus) -> None:
-        """Sources that this view knows nothing of: whether the caller may see them is unknown, so none is named."""
+        """Sources that this view knows no more of than where they worked. Excluded ones are not opened."""
         view = corpus.view
-        for path in view.seen.found.keys() - view.sources.keys():
-            reason = view.failed.get(path) or view.unread.get(path)
-            reason = reason or ("excluded_by_configuration" if path in view.excluded else "catching_up")
-            self._unknown[reason] = self._unknown.get(reason, 0) + 1
+        for path, header in corpus.unread():
+            if corpus.current is None or header.session != corpus.current:
+                reason = view.failed.get(path) or view.unread.get(path, "catching_up")
+                self._skipped[path] = (reason, header.session)
+        if not view.excluded.isdisjoint(view.seen.found):
+            self.reasons.add("excluded_by_configuration")
 
 
 def _flaws(source: Source) -> Sequence[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     import hashlib
 
 Item = Header | Title | Entry | Diagnostic
+
+HEAD_BYTES = 64 << 10
+"""What is read of a source of which only the header is asked for."""
 
 
 class Checkpoint(NamedTuple):
@@ -206,6 +210,24 @@ class Reading:
 
     def _stamp(self) -> Stamp:
         return stamp(os.fstat(self._stream.fileno()))
+
+
+def read_header(host: Host, path: str) -> Header | None:
+    """What a source says of itself; None where its first `HEAD_BYTES` hold no header before the first entry."""
+    try:
+        with open_source(path) as stream:
+            head = stream.read(HEAD_BYTES)
+    except (OSError, EOFError, ValueError, zlib.error):
+        return None
+    for line in lines(io.BytesIO(head), 0, lambda chunk: None):
+        if line.torn:
+            return None
+        for item in _decoded(host, bulk(), line):
+            if isinstance(item, Header):
+                return item
+            if isinstance(item, Entry):
+                return None
+    return None
 
 
 def read_entries(host: Host, path: str, spans: Sequence[tuple[int, int]]) -> list[Entry | None]:

@@ -357,7 +357,13 @@ class History:
             reasons=refreshed.reasons,
             policy=self._policy,
             resolve=lambda overlay, path, searchable: self._scan(
-                overlay, [path], seen, {}, None, self._policy.of_whole_entries(), documents=searchable
+                overlay,
+                [path],
+                seen,
+                known,
+                None if stores is None else stores.catalog,
+                self._policy.of_whole_entries(),
+                documents=searchable,
             ),
         )
 

@@ -17,12 +17,15 @@ from pepys.index.source import Row, Source
 from pepys.index.standing import Known, Standings
 from pepys.model.entry import Field
 from pepys.model.lineage import Branches, Live
-from pepys.model.source import Listing
+from pepys.model.source import Header, Listing
 
 _JUDGED_AT_ONCE = 100_000
 _SLACK = 64
 _LARGEST_TIE = 50_000
 _CHARS_A_TOKEN = 6.0
+
+_WAITING = ("catching_up", "max_sync_sessions")
+"""Why a source is not read that could be read at once."""
 
 
 class Overlay:
@@ -88,6 +91,7 @@ class View:
         self._growing = {source.generation for source in known.values() if source.appending}
         self.policy = policy
         self._resolve = resolve
+        self._headers: dict[str, Header | None] = {}
         self.sources: dict[str, Source] = {
             path: overlay.sources.get(path) or known[path]
             for path in seen.found
@@ -100,21 +104,37 @@ class View:
         return self._by_generation[generation]
 
     def resolved(self, source: Source, *, searchable: bool) -> Source:
-        """*source* with its rows in this view, whatever its tier, and with its documents if it is to be searched.
+        """*source* with its newest rows in this view, whatever its tier, and its documents if it is to be searched.
 
-        A cold one is read for this view alone and stays cold (spec 1: hydration without promotion). Where it cannot be
-        read, `failed` or `unread` says so, and it stays without records.
+        One that is cold, or behind, is read for this view alone and stays so (spec 1: hydration without promotion).
+        Where it cannot be read, `failed` or `unread` says so, and it stays as it was.
         """
-        if self.reads(source):
+        if self.reads(source) and self.unread.get(source.path) not in _WAITING:
             return source
-        self._resolve(self._overlay, source.path, searchable)
-        self.failed = {**self.failed, **self._overlay.failed}
-        found = self._overlay.sources.get(source.path)
+        found = self.read(source.path, searchable=searchable)
         if found is None:
             return source
-        found.tier = "cold"
-        self.sources[source.path] = self._by_generation[found.generation] = found
+        found.tier = source.tier
         return found
+
+    def read(self, path: str, *, searchable: bool) -> Source | None:
+        """The source at a path that was listed, read for this view alone; None where that cannot be done."""
+        self._resolve(self._overlay, path, searchable)
+        self.failed = {**self.failed, **self._overlay.failed}
+        found = self._overlay.sources.get(path)
+        if found is not None:
+            self._overlay.unread.pop(path, None)
+            self.sources[path] = self._by_generation[found.generation] = found
+        return found
+
+    def header(self, path: str) -> Header | None:
+        """What the source at a path that was listed says of itself, whether or not it was read; None if nothing."""
+        if path not in self._headers:
+            from pepys.hosts import HOSTS
+            from pepys.hosts.reading import read_header
+
+            self._headers[path] = read_header(HOSTS[self.seen.found[path].host], path)
+        return self._headers[path]
 
     def reads(self, source: Source) -> bool:
         """Whether the records of a source, hot or resolved, are in this view."""

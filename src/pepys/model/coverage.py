@@ -31,6 +31,7 @@ REASONS: Mapping[str, tuple[bool, str]] = {
     "candidate_item_budget": (True, "there are more than 10,000 hits, or paging goes past the 10,000th"),
     "fragment_budget": (True, "more than 2,000 events that may match would have to be read; name a rarer word"),
     "cold_session": (True, "a session is cold: its events are not searched unless it is named"),
+    "workspace_unknown": (True, "a session does not tell its directory: its header is damaged; nobody sees its events"),
     "startup_budget": (True, "a session is older or larger than the PI_EVENT_SEARCH_STARTUP_… budgets take in"),
     "max_entry_chars": (True, "entries are longer than memory.maxEntryChars; the rest of them is not searched"),
     "max_cold_vocabulary_bytes": (True, "a cold session has more words than memory.maxColdVocabularyBytes holds"),
