@@ -428,11 +428,45 @@ def test_a_clipped_list_says_which_part_is_shown(keys: tuple[str, ...], shown: s
     assert "showing" not in screen(state, shelf, height=40)
 
 
-@pytest.mark.requirement("notes.picker_list")
-def test_hints_are_dropped_whole(desk: Desk) -> None:
-    shown = [screen(State(), columns=columns).splitlines()[-1] for columns in (10, 20, 30, 80)]
+ON_MARK, BESIDE_MARK = State(mark=SHELF.rows("all")[0]), State(mark=SHELF.rows("all")[0], focus=SHELF.rows("all")[1])
 
-    assert shown == ["e edit", "e edit · a add", "e edit · a add · d forget", " · ".join(picker._BROWSE)]
+
+@pytest.mark.requirement("notes.picker_list")
+@pytest.mark.parametrize(
+    ("state", "columns", "hints"),
+    [
+        (State(), 10, "Esc close"),
+        (State(), 20, "e edit · Esc close"),
+        (State(), 30, "e edit · a add · Esc close"),
+        (State(), 80, " · ".join(picker._BROWSE)),
+        (State(), 8, ""),
+        (ON_MARK, 12, "Esc unmark"),
+        (ON_MARK, 24, "m unmark · Esc unmark"),
+        (ON_MARK, 40, "m unmark · p move · s scope · Esc unmark"),
+        (BESIDE_MARK, 29, "Esc unmark"),
+        (BESIDE_MARK, 30, "m merge with this · Esc unmark"),
+        (BESIDE_MARK, 39, "m merge with this · p move · Esc unmark"),
+        (State(editor=picker.Editor("add", "project", "x")), 16, "Esc cancel"),
+        (State(editor=picker.Editor("add", "project", "x")), 26, "Enter save · Esc cancel"),
+        (State(editor=picker.Editor("add", "project", "x")), 40, "Enter save · Esc cancel · 1/500"),
+        (State(doomed=SHELF.rows("all")[0]), 16, "N keep"),
+    ],
+)
+def test_hints_are_dropped_whole_the_way_out_last_and_later_ones_first(state: State, columns: int, hints: str) -> None:
+    drawn = picker.lines(state, SHELF, columns, 24)[-1]
+
+    assert "".join(run.text for run in drawn) == hints
+
+
+@pytest.mark.requirement("notes.picker_list")
+@given(st.integers(1, 120))
+def test_a_hint_never_goes_before_one_that_comes_after_it(columns: int) -> None:
+    for state in (State(), ON_MARK, BESIDE_MARK):
+        whole, part = (
+            "".join(run.text for run in picker.lines(state, SHELF, width, 24)[-1]).split(" · ")
+            for width in (200, columns)
+        )
+        assert part == [""] or part == [*whole[: len(part) - 1], whole[-1]]
 
 
 def test_what_cannot_be_read_or_is_not_trusted_is_said(desk: Desk) -> None:
@@ -461,6 +495,7 @@ def test_an_empty_list_says_why_it_is_empty(filter_: picker.Filter, shelf: Shelf
 
     assert told in text
     assert ("Press a" in text) == ("Press a" in told)
+    assert ("a add" in text) == (picker.press(State(filter_), shelf, Key(text="a"), 5)[0].editor is not None)
 
 
 def test_why_a_list_is_empty_is_told_on_as_many_lines_as_it_takes() -> None:

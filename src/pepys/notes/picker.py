@@ -307,9 +307,11 @@ _TAGS: dict[Scope, str] = {"project": "project ", "global": "global  "}
 _INDENT = 2 + len(_TAGS["project"])
 _BROWSE = ("e edit", "a add", "d forget", "m merge", "p move", "s scope", "r reload", "Esc close")
 _EMPTY = ("a add", "s scope", "r reload", "Esc close")
-_MARKED = ("m merge with this", "m again or Esc unmark", "p move", "s scope")
+_MARKED = ("m merge with this", "p move", "s scope", "Esc unmark")
+_ON_MARK = ("m unmark", "p move", "s scope", "Esc unmark")
 _WRITE = ("Enter save", "Esc cancel")
 _ASK = ("y forget", "N keep")
+_WAYS_OUT = ("Esc close", "Esc unmark", "Esc cancel", "N keep")
 _PURPOSES = {"add": "New note in {} memory", "edit": "Note in {} memory", "merge": "Both as one note in {} memory"}
 
 
@@ -329,7 +331,7 @@ def lines(state: State, shelf: Shelf, columns: int, height: int) -> list[Line]:
         (),
     ]
     message = _message(state)
-    foot: list[Line] = [(), *(_told(message, columns) if message else ()), _hints(state, columns)]
+    foot: list[Line] = [(), *(_told(message, columns) if message else ()), _hints(state, shelf, columns)]
     if len(head) + len(foot) + 2 > height:  # a small screen: the notes come first
         head, foot = head[:1], foot[1:2]
     body, first, last = _body(state, shelf, rows, columns, max(height - len(head) - len(foot) - 1, 1))
@@ -452,17 +454,21 @@ def _message(state: State) -> Run | None:
     return None
 
 
-def _hints(state: State, columns: int) -> Line:
+def _hints(state: State, shelf: Shelf, columns: int) -> Line:
+    """What can be done now: each hint as a whole, the way out before all others, and of those the first ones."""
     hints: Sequence[str] = _BROWSE if state.focus else _EMPTY
     if state.doomed is not None:
         hints = _ASK
     elif state.editor is not None:
-        hints = (f"{len(markdown.clean(state.editor.text))}/{markdown.MAX_CHARS}", *_WRITE)
+        hints = (*_WRITE, f"{len(markdown.clean(state.editor.text))}/{markdown.MAX_CHARS}")
     elif state.mark is not None:
-        hints = _MARKED
-    shown = ""
-    for hint in hints:  # each as a whole, or not at all
-        longer = f"{shown} · {hint}" if shown else hint
-        if width(longer) <= columns:
-            shown = longer
-    return (Run(shown, "dim"),) if shown else ()
+        hints = _ON_MARK if state.focus == state.mark else _MARKED if state.focus else ("s scope", "Esc unmark")
+    elif not shelf.addable(state.filter):
+        hints = [hint for hint in hints if hint != "a add"]
+    kept: list[str] = []
+    for hint in sorted(hints, key=lambda hint: hint not in _WAYS_OUT):
+        longer = [each for each in hints if each in kept or each == hint]
+        if width(" · ".join(longer)) > columns:
+            break
+        kept = longer
+    return (Run(" · ".join(kept), "dim"),) if kept else ()
