@@ -129,6 +129,27 @@ def test_a_list_has_both_scopes(desk: Desk) -> None:
     }
 
 
+@pytest.mark.requirement("notes.validation", "notes.limit")
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"action": "add"}, "add needs text: a note that is not blank."),
+        ({"action": "add", "text": "\n"}, "add needs text: a note that is not blank."),
+        ({"action": "add", "text": "x" * 501}, "A note has at most 500 characters; this one has 501."),
+        ({"action": "forget", "text": "x" * 501}, "A note has at most 500 characters; this one has 501."),
+        ({"action": "update"}, "update needs text: a note that is not blank."),
+        ({"action": "update", "text": "x" * 501, "to": "y"}, "A note has at most 500 characters; this one has 501."),
+        ({"action": "update", "text": "a"}, "update needs to: a note that is not blank."),
+        ({"action": "update", "text": "a", "to": " "}, "update needs to: a note that is not blank."),
+        ({"action": "update", "text": "a", "to": "x" * 502}, "A note has at most 500 characters; this one has 502."),
+    ],
+)
+def test_only_a_note_that_is_missing_or_blank_is_said_to_be_needed(
+    desk: Desk, given: dict[str, Any], told: str
+) -> None:
+    assert desk.workspace.notes.memory(**given)["error"]["message"] == told
+
+
 @pytest.mark.requirement("notes.validation")
 @pytest.mark.parametrize(
     ("given", "code", "told"),

@@ -56,10 +56,10 @@ def _validate(action: str, scope: str, request: MemoryRequest) -> None:
         raise InvalidArgument(f"scope must be one of {', '.join(SCOPES)}.")
     needed = {"add": ("text",), "forget": ("text",), "update": ("text", "to")}.get(action, ())
     for name in needed:
-        try:
-            storable(getattr(request, name) or "")
-        except InvalidArgument as error:
-            raise InvalidArgument(f"{action} needs {name}. {error.message}") from None
+        text = markdown.clean(getattr(request, name) or "")
+        if not text:
+            raise InvalidArgument(f"{action} needs {name}: a note that is not blank.")
+        storable(text)
 
 
 def _change(stores: Stores, action: str, scope: Scope, text: str, to: str) -> Json:
