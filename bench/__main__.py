@@ -68,7 +68,12 @@ def _journal(given: argparse.Namespace) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as temporary:
         work = given.work or Path(temporary)
         work.mkdir(parents=True, exist_ok=True)
-        return measured(Options(work, sizes, given.seed, given.queries, given.cold, locomo=given.locomo, **more), _say)
+        return measured(
+            Options(
+                work, sizes, given.seed, given.queries, given.cold, locomo=given.locomo, haystack=given.haystack, **more
+            ),
+            _say,
+        )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -101,6 +106,9 @@ def _parser() -> argparse.ArgumentParser:
     journal.add_argument("--embedder", default="static", help="static, minilm, e5 (default %(default)s)")
     journal.add_argument("--memsearch", metavar="PATH", help="its executable (default: the one on the path)")
     journal.add_argument("--memsearch-most", type=int, default=10_000, help="chunks it is given (default %(default)s)")
+    journal.add_argument(
+        "--haystack", type=int, default=500, help="docstrings around the judged set (default %(default)s)"
+    )
     journal.add_argument("--locomo", type=Path, help="directory of LoCoMo's files")
     journal.add_argument("--work", type=Path, help="keep stores and indexes here (default: a temporary one)")
     journal.add_argument("--queries", type=int, default=20, help="queries of each kind (default %(default)s)")

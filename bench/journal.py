@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import memories, timing
+from bench import docstrings, memories, timing
 from bench.retrieval import SYSTEMS, Asked, figures, mean
 from bench.words import Author, vocabulary
 from pepys.config import Journal
@@ -50,12 +50,17 @@ class Options:
     memsearch: str | None = None  # its executable
     memsearch_most: int = 10_000  # chunks that it is given
     locomo: Path | None = None
+    haystack: int = 500  # docstrings among which the judged set is asked again
 
 
 def measured(options: Options, say: Say) -> Json:
     """All figures, and the failures; none is what is wanted."""
-    judged, failures = _judged(options, say)
+    say("judged set")
+    judged, failures = _judged(options, 0)
     made: Json = {"embedder": options.embedder, "judged": judged, "sizes": {}}
+    if options.haystack:
+        say(f"judged set among {options.haystack} docstrings")
+        made["haystack"] = {"docstrings": options.haystack, **_judged(options, options.haystack)[0]}
     for size in options.sizes:
         made["sizes"][str(size)] = _speed(options, size, say)
     if options.locomo is not None:
@@ -71,13 +76,22 @@ def opener(options: Options) -> Callable[[Place], StoreIndex]:
     return lambda place: engine.opened(place, settings, os.environ)
 
 
-def _judged(options: Options, say: Say) -> tuple[Json, list[Json]]:
-    say("judged set")
-    store = options.work / "judged" / "memory"
+def _judged(options: Options, haystack: int) -> tuple[Json, list[Json]]:
+    """The figures of the judged set, and which conditions do not hold.
+
+    Docstrings around it tell how they change in a larger store. Some of them do answer a negative control.
+    """
+    store = options.work / f"judged-{haystack}" / "memory"
     lines = memories.written(store)
+    texts = docstrings.paragraphs(haystack, options.seed)
+    for number in range(0, len(texts), A_DAY):
+        entries = [
+            f"### {9 + at // 6:02}:{at % 6}0\n- {text}\n" for at, text in enumerate(texts[number : number + A_DAY])
+        ]
+        (store / f"{_day(number)}.md").write_text("\n".join(entries), encoding="utf-8")
     index = opener(options)(Place(str(store), "judged", str(store.with_name("index")), str(store.parent)))
     index.refresh()
-    named: dict[str, object] = {chunk.id: lines[Path(chunk.path).name, chunk.first] for chunk in index.chunks()}
+    named: dict[str, object] = {chunk.id: lines.get((Path(chunk.path).name, chunk.first)) for chunk in index.chunks()}
     made: Json = {}
     failures: list[Json] = []
     for half in ("choose", "report"):
@@ -156,7 +170,6 @@ def written(store: Path, chunks: int, seed: int) -> None:
     draw = random.Random(f"journal {seed}")
     words = vocabulary(seed)
     for number in range(0, chunks, A_DAY):
-        day = time.strftime("%Y-%m-%d", time.gmtime(number // A_DAY * _DAY_S))
         author = Author(draw, words)
         lines = ["## Session 09:00", ""]
         for entry in range(min(A_DAY, chunks - number)):
@@ -164,7 +177,12 @@ def written(store: Path, chunks: int, seed: int) -> None:
             lines += [f"### {clock}", f"<!-- session:{number:08x} turn:{entry:08x} transcript:/home/sam/s.jsonl -->"]
             bullets = [" ".join(author.prose(draw.randrange(60, 200)).split()) for _ in range(draw.randrange(2, 4))]
             lines += [*(f"- {bullet}" for bullet in bullets), "", ""]
-        (store / f"{day}.md").write_text("\n".join(lines), encoding="utf-8")
+        (store / f"{_day(number)}.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def _day(number: int) -> str:
+    """The day that an entry of a generated store is of."""
+    return time.strftime("%Y-%m-%d", time.gmtime(number // A_DAY * _DAY_S))
 
 
 def _queries(options: Options) -> Iterator[tuple[str, str]]:

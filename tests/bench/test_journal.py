@@ -15,7 +15,7 @@ from pepys.journal.index import StoreIndex
 
 
 def figures(tmp_path: Path, **more: Any) -> dict[str, Any]:
-    return journal.measured(Options(tmp_path, sizes=(), **more), lambda text: None)
+    return journal.measured(Options(tmp_path, **{"sizes": (), "haystack": 0, **more}), lambda text: None)
 
 
 def failures(found: dict[str, Any]) -> set[str]:
@@ -54,6 +54,15 @@ def test_an_order_that_loses_the_best_hit_by_words_is_a_failure(
     } <= failures(figures(tmp_path))
 
 
+def test_in_a_larger_store_unrelated_prompts_still_get_nothing(tmp_path: Path) -> None:
+    found = figures(tmp_path, haystack=300)["haystack"]
+
+    assert found["docstrings"] == 300
+    for half in ("choose", "report"):
+        assert found[half]["injected"]["negative"] <= 0.04  # a docstring may well answer one of thirty
+        assert found[half]["keyword"]["default"]["hit@1"] == 1
+
+
 def test_the_halves_of_the_judged_set_are_alike() -> None:
     counts: dict[str, dict[str, int]] = {"choose": {}, "report": {}}
     for query in memories.judged():
@@ -64,7 +73,9 @@ def test_the_halves_of_the_judged_set_are_alike() -> None:
 
 
 def test_speed_is_measured_in_process_and_in_cold_processes(tmp_path: Path) -> None:
-    found = journal.measured(Options(tmp_path, sizes=(60,), queries=2, cold=1), lambda text: None)["sizes"]["60"]
+    found = journal.measured(Options(tmp_path, sizes=(60,), queries=2, cold=1, haystack=0), lambda text: None)["sizes"][
+        "60"
+    ]
 
     assert found["files"] == 2
     assert found["build"]["chunks"] == 60

@@ -50,7 +50,7 @@ class _Static:
     name = "static"
     space = "static-1"
     weight = 0.3
-    calibration = Calibration(0.1, 0.38, 0.05)
+    calibration = Calibration(0.1, 0.4, 0.13)
 
     def __init__(self) -> None:
         with open(os.path.join(os.path.dirname(__file__), "vectors.bin"), "rb") as file:
