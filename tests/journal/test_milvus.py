@@ -440,7 +440,7 @@ def test_who_is_locked_out_tries_again_after_the_delays_of_the_specification(
     waited: list[float] = []
     monkeypatch.setattr(database, "time", Clock(waited))
     with (filled.database / "LOCK").open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
         with pytest.raises(MemoryLocked):
             filled.index().search("varnish", 5)
@@ -452,7 +452,7 @@ def test_who_is_locked_out_tries_again_after_the_delays_of_the_specification(
 @pytest.mark.requirement("journal.milvus.back_off")
 def test_contention_that_resolves_is_no_error(filled: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
     file = (filled.database / "LOCK").open("rb")
-    fcntl.flock(file, fcntl.LOCK_EX)
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     monkeypatch.setattr(database, "time", Clock([], then=file.close))
 
     (best, *_) = filled.index().search("varnish", 5)
@@ -518,7 +518,7 @@ def test_a_purge_that_is_locked_out_is_finished_by_the_next_call(
     monkeypatch.setattr(database, "time", Clock([]))
     filled.project.write_day(entry("22:41", "moved the hot cache to Redis"))
     with (filled.database / "LOCK").open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         assert not filled.index().purge()
         assert filled.index().status().purge_pending
 
