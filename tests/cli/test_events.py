@@ -205,6 +205,37 @@ def test_an_event_that_is_not_there_and_one_that_is_not_ours_look_the_same(
     assert (missing.status, missing.stderr) == (foreign.status, foreign.stderr) == (4, missing.stderr)
 
 
+@pytest.mark.requirement("events.current.cutoff")
+@pytest.mark.parametrize("variable", ["PI_SESSION_FILE", "PI_SESSION_ID", None])
+@pytest.mark.parametrize("session", ["current", "s1"])
+def test_the_current_session_is_known_at_a_command_line_and_all_of_it_is_older(
+    pepys: Pepys,
+    shop_sessions: tuple[str, ...],
+    home: Path,
+    variable: str | None,
+    session: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = str(home / "more" / "one.jsonl")
+    options = shop_sessions if variable else (*shop_sessions, "--session-file", file)
+    if variable:
+        monkeypatch.setenv(variable, "s1" if variable == "PI_SESSION_ID" else file)
+
+    found = pepys("events", "search", "oversell", "--session", session, "--json", *options).json["hits"]
+
+    assert [hit["entryId"] for hit in found] == ["a"]
+    assert pepys("events", "read", session, "d", *options).status == 0
+    assert pepys("events", "trace", session, "d", *options).status == 0
+    assert pepys("events", "search", "oversell", *options).stdout == ""
+
+
+def test_the_current_session_is_not_known_from_nothing(pepys: Pepys, shop_sessions: tuple[str, ...]) -> None:
+    run = pepys("events", "read", "current", "a", *shop_sessions)
+
+    assert run.status == 2
+    assert "not available" in run.stderr
+
+
 def test_options_of_every_command_stand_anywhere(pepys: Pepys, shop_sessions: tuple[str, ...], home: Path) -> None:
     (home / "empty").mkdir()
     folder = shop_sessions[1]

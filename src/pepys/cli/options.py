@@ -220,7 +220,7 @@ def opened(args: argparse.Namespace, out: Output, *, shows: bool = False) -> Ite
     with (
         shown(out) as progress,
         workspace.open(
-            **keywords(args, os.environ), env=os.environ, shown=shows, progress=progress
+            **keywords(args, os.environ), env=os.environ, by_hand=True, shown=shows, progress=progress
         ) as opened_workspace,
     ):
         yield opened_workspace

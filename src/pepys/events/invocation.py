@@ -23,7 +23,7 @@ def cutoff(view: View, source: Source, made: Tree, context: Context) -> int:
 
     It is that of the message that holds the call; else of the entry that the host names, or of the message whose calls
     that entry answers; else of the last message that waits for results of its calls, which may be the one that makes
-    this call. Where there is none, all of the file is older.
+    this call (by hand: only if it is newest). Where there is none, all of the file is older.
 
     Args:
         view: Where the session's rows are.
@@ -39,9 +39,14 @@ def cutoff(view: View, source: Source, made: Tree, context: Context) -> int:
             return calling
     if context.invocation_entry_id is not None and (named := made.find(context.invocation_entry_id)) is not None:
         return _asking(view, source, made, named)
-    if context.tool_call_id is None and context.invocation_entry_id is None and not context.by_hand:
+    if context.tool_call_id is not None or context.invocation_entry_id is not None:
+        waiting = next(_waiting(view, source, made), None)
+    elif context.by_hand:
+        # A person asks, or a command that a tool runs: then the tool's call is the newest thing there is.
+        waiting = _newest(view, source, made)
+    else:
         raise InvalidEventArgument("Current session retrieval requires an invocation cutoff.")
-    return next(_waiting(view, source, made), len(made.nodes))
+    return len(made.nodes) if waiting is None else waiting
 
 
 def _enclosing(call: str | None) -> Iterator[str]:
@@ -67,6 +72,14 @@ def _asking(view: View, source: Source, made: Tree, named: Node) -> int:
         if above is not None and _waits(view, source, above.position):
             return min(above.position, named.position)
     return named.position
+
+
+def _newest(view: View, source: Source, made: Tree) -> int | None:
+    """The message that the selected path ends in, results of it aside, if it waits for more results."""
+    path = reversed(list(made.path))
+    node = next((node for node in path if node.role in ("user", "assistant")), None)
+    waits = node is not None and node.role == "assistant" and _waits(view, source, node.position)
+    return node.position if node is not None and waits else None
 
 
 def _waiting(view: View, source: Source, made: Tree) -> Iterator[int]:
