@@ -64,8 +64,14 @@ class EventNotFound(PepysError):
     code = "NOT_FOUND"
     exit_status = 4
 
-    def __init__(self) -> None:
-        super().__init__("Session or entry not found.")
+    def __init__(
+        self,
+        message: str = "Session or entry not found.",
+        *,
+        hint: str | None = None,
+        details: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, details=details)
 
 
 class InvalidRegex(InvalidArgument):

@@ -37,8 +37,11 @@ def branched(home: Path) -> str:
     return str(file)
 
 
+HERE = ("--cwd", "/shop")
+
+
 def test_branches_are_drawn_and_what_lies_between_is_counted(pepys: Pepys, branched: str) -> None:
-    run = pepys("tree", branched)
+    run = pepys("tree", branched, *HERE)
 
     assert run.status == 0
     assert run.stdout.splitlines() == [
@@ -55,13 +58,13 @@ def test_branches_are_drawn_and_what_lies_between_is_counted(pepys: Pepys, branc
 
 
 def test_every_entry_is_drawn_if_asked_for(pepys: Pepys, branched: str) -> None:
-    run = pepys("tree", "--full", branched)
+    run = pepys("tree", "--full", branched, *HERE)
 
     assert len(run.stdout.splitlines()) == 1 + 17
 
 
 def test_json_has_every_entry_with_its_states(pepys: Pepys, branched: str) -> None:
-    made = pepys("tree", branched, "--json").json
+    made = pepys("tree", branched, "--json", *HERE).json
 
     entries = {entry["entryId"]: entry for entry in made["entries"]}
     assert (made["sessionId"], made["file"], len(made["entries"])) == ("s1", branched, 17)
@@ -91,6 +94,37 @@ def test_a_session_that_is_not_there_is_an_error(pepys: Pepys, home: Path) -> No
     assert run.stdout == ""
 
 
+def test_a_session_of_another_workspace_is_not_there(pepys: Pepys, branched: str) -> None:
+    foreign, missing = pepys("tree", branched), pepys("tree", "/nowhere.jsonl")
+
+    assert (foreign.status, foreign.stdout) == (4, "")
+    assert "--cwd names another" in foreign.stderr
+    assert foreign.stderr == missing.stderr
+
+
+@pytest.mark.parametrize("variable", ["PI_SESSION_FILE", "PI_SESSION_ID", None])
+def test_the_current_session_is_drawn_by_that_word(
+    pepys: Pepys, branched: str, variable: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = () if variable else ("--session-file", branched)
+    if variable:
+        monkeypatch.setenv(variable, "s1" if variable == "PI_SESSION_ID" else branched)
+
+    run = pepys("tree", "current", *HERE, "--sessions", str(Path(branched).parent), *options)
+
+    assert (run.status, run.stdout.splitlines()[0]) == (0, "s1")
+
+
+def test_files_of_one_session_are_listed(pepys: Pepys, branched: str) -> None:
+    copy = Path(branched).with_name("copy.jsonl")
+    copy.write_text(Path(branched).read_text())
+
+    run = pepys("tree", "s1", *HERE, "--sessions", str(copy.parent))
+
+    assert run.status == 4
+    assert run.stderr.splitlines()[-2:] == [f"  {branched}", f"  {copy}"]
+
+
 def test_sample_sessions_are_drawn_by_their_ids(pepys: Pepys, shop: tuple[str, ...]) -> None:
     listed = pepys("sessions", "--json", *shop).json["sessions"]
 
@@ -105,9 +139,9 @@ def test_credentials_are_masked_in_what_people_see(pepys: Pepys, home: Path) -> 
     file = home / "secret.jsonl"
     file.write_text(json.dumps(HEADER) + "\n" + json.dumps(message("a", None, f"use {token} here")) + "\n")
 
-    run = pepys("tree", str(file))
+    run = pepys("tree", str(file), *HERE)
 
     assert token not in run.stdout
     assert "use ****" in run.stdout
     assert run.stderr == "1 credential is masked; --json shows it.\n"
-    assert token in pepys("tree", str(file), "--json").stdout
+    assert token in pepys("tree", str(file), "--json", *HERE).stdout

@@ -53,7 +53,7 @@ def test_a_number_that_is_out_of_bounds_is_called_by_its_option(
     ("arguments", "hint"),
     [
         ("expand nowhere", "`pepys sessions --scope global` lists them."),
-        ("tree nowhere", "`pepys sessions --scope global` lists them."),
+        ("tree nowhere", "Only sessions of this workspace are shown; --cwd names another."),
         ("index show nowhere", "`pepys sessions --scope global` lists them."),
         ("recall --scope session:nowhere", "`pepys sessions --scope global` lists them."),
         (f"expand {SESSION} --entry none", "An abandoned branch is read with --all."),

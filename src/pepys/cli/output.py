@@ -77,6 +77,9 @@ class Output:
             self.note(Span("pepys: ", "bold red"), error.message)
             if error.hint:
                 self.note(error.hint)
+            candidates = error.details.get("candidates")
+            for candidate in candidates if isinstance(candidates, list) else ():
+                self.note(f"  {candidate}")
 
     def flush(self) -> None:
         """Hand everything over; a reader that is gone shows up here at the latest."""

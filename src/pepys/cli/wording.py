@@ -6,7 +6,7 @@ import argparse
 import re
 from collections.abc import Mapping
 
-from pepys.errors import InvalidArgument, PepysError
+from pepys.errors import EventNotFound, InvalidArgument, PepysError
 
 NAMES: Mapping[str, str] = {
     # parameter: the option or argument that it is given by, where that is spelled otherwise
@@ -55,6 +55,8 @@ def said_here(error: PepysError, args: argparse.Namespace) -> PepysError:
         problems = error.message[prefix.end() :].split("; ")
         error.message = "; ".join(_begins_here(problem, args) for problem in problems) + "."
     error.message, error.hint = _phrased(error.message), _phrased(error.hint)
+    if isinstance(error, EventNotFound):
+        error.hint = "Only sessions of this workspace are shown; --cwd names another."
     return error
 
 

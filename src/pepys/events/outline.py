@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pepys import normalise
-from pepys.errors import SourceUnavailable
+from pepys.errors import AmbiguousSession, SourceUnavailable
+from pepys.events.corpus import Corpus, files
 from pepys.events.drawing import Drawn
 from pepys.events.snippet import preview
 from pepys.events.states import Node, Tree
@@ -17,7 +18,7 @@ from pepys.index.history import History
 from pepys.index.view import View
 from pepys.model.context import Context
 from pepys.model.entry import Entry
-from pepys.recall import scope, shown
+from pepys.recall import shown
 
 _STAND_OUT = frozenset({"compaction", "branch_summary", "reset_boundary"})
 
@@ -25,13 +26,15 @@ _STAND_OUT = frozenset({"compaction", "branch_summary", "reset_boundary"})
 def outline(history: History, context: Context, session: str) -> dict[str, Any]:
     """The tree of a session, named by id, file stem or path, read from its file.
 
+    The caller's own session is `current`, and is shown whole: a tree has no hits that could find themselves.
+
     Raises:
-        SessionNotFound: There is no such session.
+        EventNotFound: There is no such session, or the caller may not see it.
         AmbiguousSession: Several files belong to it.
         SourceUnavailable: Its file cannot be read.
+        InvalidEventArgument: The caller's own session is meant and not known.
     """
-    files = scope.files(scope.SESSION + session, context)
-    return history.answer(lambda view: _outline(view, context, session), files)
+    return history.answer(lambda view: _outline(view, context, session), files(context, session))
 
 
 def tree(result: Mapping[str, Any]) -> Tree:
@@ -58,18 +61,24 @@ def drawn(result: Mapping[str, Any]) -> list[Drawn]:
 
 
 def _outline(view: View, context: Context, session: str) -> dict[str, Any]:
-    found = scope.resolve(view, session, context)
-    source = view.sources.get(found.path)
+    source, *others = Corpus(view, context).named(session)
+    if others:
+        paths = sorted(one.path for one in (source, *others))
+        raise AmbiguousSession(
+            f"{len(paths)} files belong to session {session}.",
+            hint="Name one of the files instead.",
+            details={"session": session, "candidates": paths[:50]},
+        )
     try:
-        with examine(HOSTS[found.host if source is None else source.host], found.path) as reading:
+        with examine(HOSTS[source.host], source.path) as reading:
             entries = [item for item in reading.items() if isinstance(item, Entry)]
     except OSError as error:
-        raise SourceUnavailable(f"{found.path} cannot be read: {error.strerror or error}.") from error
-    name = shown.text((source.name if source is not None else None) or "", context).text
+        raise SourceUnavailable(f"{source.path} cannot be read: {error.strerror or error}.") from error
+    name = shown.text(source.name or "", context).text
     made = list(_entries(entries, context))
     return {
-        "sessionId": session if source is None else source.session,
-        "file": found.path,
+        "sessionId": source.session,
+        "file": source.path,
         **({"sessionName": name} if name else {}),
         "entries": made,
         **shown.redacted(made),

@@ -10,7 +10,7 @@ from pepys.cli.output import Output, Span
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the session."""
-    parser.add_argument("session", metavar="SESSION", help="session id, or path of its file")
+    parser.add_argument("session", metavar="SESSION", help="session id, path of its file, or current")
     parser.add_argument("--full", action="store_true", help="draw every entry, and count none together")
 
 
