@@ -422,3 +422,15 @@ def test_entries_of_older_shapes_are_events_like_any_others(shop: Shop) -> None:
     assert shop.found("needle", errorOnly=True) == ["b"]
     assert shop.related("one", "r") == [("tool-result-for", "one/r", "one/a", True)]
     assert page["coverage"]["state"] == "ready"
+
+
+@pytest.mark.requirement("events.identity")
+def test_of_entries_with_one_id_only_the_last_is_found(shop: Shop) -> None:
+    shop.session("one", user("a", None, "needle before"), user("a", None, "needle after"), user("b", "a", "needle"))
+
+    hits = {hit["entryId"]: hit for hit in shop.search("needle")["hits"]}
+
+    assert sorted(hits) == ["a", "b"]
+    assert hits["a"]["snippet"] == "needle after"
+    assert shop.ask(hits["a"]["follow"]["ref"], hits["a"]["follow"]["args"])["fragments"][0]["preview"]["text"] == "needle after"
+    assert shop.found("before") == []

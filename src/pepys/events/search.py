@@ -132,7 +132,7 @@ class _Search:
             for (source, row), event in zip(batch, evidence.events(batch), strict=True):
                 if isinstance(event, str):
                     self._coverage.reasons.add(event)
-                elif (match := self._match(source, row, event, request)) is not None:
+                elif (match := self._match(source, row, event, request)) is not None and self._counts(match):
                     yield match
             if self._read >= MAX_READ:
                 if next(judged, None) is not None:
@@ -215,6 +215,10 @@ class _Search:
         kept = found if self._own else [one for one in found if not self._is_own(source, row, one)]
         self.own_matches += bool(found) and not kept
         return Match(source, row, max(kept, key=self._strength), len(kept)) if kept else None
+
+    def _counts(self, match: Match) -> bool:
+        """Whether an entry is the one that its id stands for: what `follow` would read."""
+        return tree(self._view, match.source).counts(match.row.position)
 
     def _touches(self, source: Source, event: Event, request: SearchRequest) -> bool:
         return any(
