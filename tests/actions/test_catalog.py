@@ -276,6 +276,35 @@ def test_a_description_has_the_schema_of_the_arguments(workspace: pepys.Workspac
     assert (described["provider"], described["name"]) == ("memory", "expand")
 
 
+@pytest.mark.requirement("catalog.schemas")
+def test_a_description_has_the_annotations_and_the_schema_of_a_declared_result(workspace: pepys.Workspace) -> None:
+    notes, recall = (workspace.tools.describe(ref=ref) for ref in ("notes.memory", "memory.recall"))
+
+    assert notes["annotations"] == {
+        "readOnly": False,
+        "destructive": True,
+        "idempotent": True,
+        "openWorld": False,
+        "executionMode": "sequential",
+    }
+    assert recall["annotations"]["readOnly"] is True
+    assert recall["annotations"]["executionMode"] == "parallel"
+    declared = notes["outputSchema"]
+    assert declared["required"] == ["action", "scope", "project", "global", "changed"]
+    assert set(declared["properties"]) == {*declared["required"], "entry", "to", "existing", "error", "warnings"}
+    assert "outputSchema" not in recall
+    (in_one_line,) = workspace.tools.list(provider="notes")
+    assert set(in_one_line) == {"ref", "provider", "name", "description", "risk", "effect"}
+
+
+def test_a_changed_result_changes_the_hash(workspace: pepys.Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = workspace.tools.catalog()["root"]["descriptorHash"]
+    undeclared = ACTIONS["notes.memory"]._replace(response=None)
+    monkeypatch.setitem(cast(dict[str, Action], ACTIONS), "notes.memory", undeclared)
+
+    assert workspace.tools.catalog()["root"]["descriptorHash"] != before
+
+
 @pytest.mark.parametrize("name", ["recall", "session_recall"])
 def test_a_name_that_only_one_action_has_is_enough(workspace: pepys.Workspace, name: str) -> None:
     assert workspace.tools.describe(ref=name)["ref"] == "memory.recall"

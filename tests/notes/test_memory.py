@@ -14,7 +14,7 @@ from pepys import actions, errors
 from pepys.actions import schema
 from pepys.actions.table import ACTIONS
 from pepys.errors import InvalidArgument, NoteNotFound, NotesChanged, NotesUnavailable, UnknownAction, UntrustedProject
-from pepys.model.notes import MemoryRequest, Scope
+from pepys.model.notes import MemoryRequest, MemoryResult, Scope
 from pepys.notes import store
 from tests.notes.conftest import Desk
 
@@ -38,6 +38,33 @@ def test_the_tool_is_declared_as_specified() -> None:
     assert declared["properties"]["action"]["enum"] == ["add", "update", "forget", "list"]
     assert declared["properties"]["scope"]["enum"] == ["project", "global"]
     assert declared["required"] == ["action"]
+
+
+@pytest.mark.requirement("notes.result")
+@pytest.mark.parametrize("scope", ["project", "global"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"action": "list"},
+        {"action": "add", "text": "new"},
+        {"action": "add", "text": "A!"},
+        {"action": "update", "text": "a", "to": "b"},
+        {"action": "update", "text": "a", "to": "a"},
+        {"action": "forget", "text": "a"},
+        {"action": "forget", "text": "none"},
+        {"action": "wipe", "scope": "team"},
+    ],
+)
+def test_every_result_is_as_it_is_declared(desk: Desk, given: dict[str, Any], scope: Scope) -> None:
+    desk.write("- a\n", scope)
+    desk.path("global" if scope == "project" else "project").mkdir(parents=True)
+    declared = desk.workspace.tools.describe(ref="notes.memory")["outputSchema"]
+
+    result = desk.workspace.notes.memory(**{"scope": scope, **given})
+
+    assert set(declared["required"]) <= set(result) <= set(declared["properties"])
+    assert result["warnings"]
+    schema.parse(MemoryResult, result, "notes.memory")
 
 
 @pytest.mark.requirement("notes.add", "notes.result", "notes.durable")

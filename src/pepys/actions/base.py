@@ -28,7 +28,7 @@ class Annotations(NamedTuple):
 class Action(NamedTuple):
     """One callable operation.
 
-    `function` and `request` are `module:name`, loaded when the action is first called: defining the dataclasses
+    `function`, `request` and `response` are `module:name`, loaded when they are first needed: defining the dataclasses
     of every request would cost each start-up more than most calls take.
     """
 
@@ -41,6 +41,7 @@ class Action(NamedTuple):
     annotations: Annotations
     audience: Audience = "model"
     takes_token: bool = False  # a call token, a hit or a page may stand in place of its arguments
+    response: str | None = None  # the dataclass of its result, where that is declared
 
     @property
     def provider(self) -> str:

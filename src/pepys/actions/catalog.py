@@ -24,6 +24,7 @@ from pepys.model.tools import (
     ProvidersRequest,
     SearchRequest,
 )
+from pepys.spelling import camel
 from pepys.text import query_terms
 
 Json = dict[str, Any]
@@ -31,6 +32,9 @@ Json = dict[str, Any]
 KIND, VERSION = "pepys.capability-catalog", 1
 ROOT_KEY, ROOT_NAME = "capability:pepys", "Pepys capabilities"
 ROOT_DESCRIPTION = "What Pepys can do: providers, and the actions of each."
+
+LONG = ("annotations", "inputSchema", "outputSchema")
+"""What is left out of a description in one line."""
 
 
 def providers(parts: Parts, request: ProvidersRequest) -> list[Json]:
@@ -83,7 +87,7 @@ def list_(parts: Parts, request: ListRequest) -> list[Json]:
     """`tools.list`: every action in one line, by ref."""
     chosen = _chosen(_by_provider(actions.visible(parts)), request.provider)
     return [
-        {name: value for name, value in descriptor(action).items() if name != "inputSchema"}
+        {name: value for name, value in descriptor(action).items() if name not in LONG}
         for found in chosen.values()
         for action in found
     ]
@@ -130,8 +134,8 @@ def call(parts: Parts, request: CallRequest) -> Any:
 
 
 def descriptor(action: Action) -> Json:
-    """What a caller needs to choose *action* and to call it."""
-    return {
+    """What a caller needs to choose *action* and to call it; `outputSchema` where its result is declared."""
+    found = {
         "ref": action.ref,
         "provider": action.provider,
         "name": action.name,
@@ -139,7 +143,9 @@ def descriptor(action: Action) -> Json:
         "inputSchema": schema.json_schema(actions.load(action.request)),
         "risk": _risk(action),
         "effect": _effect(action),
+        "annotations": {camel(name): value for name, value in action.annotations._asdict().items()},
     }
+    return {**found, "outputSchema": schema.json_schema(actions.load(action.response))} if action.response else found
 
 
 def _risk(action: Action) -> str:
@@ -182,7 +188,8 @@ def _chosen(tree: Mapping[str, list[Action]], provider: str | None) -> Mapping[s
 
 def _action_hash(action: Action) -> str:
     described = descriptor(action)
-    return _hash({name: described[name] for name in ("ref", "description", "inputSchema", "risk", "effect")})
+    hashed = ("ref", "description", "inputSchema", "outputSchema", "risk", "effect")
+    return _hash({name: described[name] for name in hashed if name in described})
 
 
 def _provider_hash(name: str, found: Iterable[Action]) -> str:

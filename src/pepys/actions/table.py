@@ -152,6 +152,7 @@ _ROWS = (
         "pepys.actions.notes:memory",
         "pepys.model.notes:MemoryRequest",
         _WRITES_NOTES,
+        response="pepys.model.notes:MemoryResult",
     ),
     Action(
         "notes.path",
@@ -389,7 +390,8 @@ _ROWS = (
 PROVIDERS: Mapping[str, str] = {
     "guest": "Programs of yours, in a sandbox, over everything that can be read.",
     "journal": "Daily memory of this project, shared with other agents: search it, read it, write and forget entries.",
-    "events": "Single events of past sessions in this workspace: find them, read them exactly, trace what surrounds them.",
+    "events": "Single events of past sessions in this workspace: find them, read them exactly, trace what surrounds "
+    "them.",
     "memory": "Recall over past coding sessions: search them, list them, and read full records.",
     "notes": "Durable notes: short facts that outlive a session, in markdown files that people edit too.",
     "tools": "The catalog of actions: find out what can be called, and call it.",

@@ -31,6 +31,37 @@ class MemoryRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryFailure:
+    """What stands in a result of `notes.memory` for which nothing was changed."""
+
+    code: str = field(metadata=about("Which error it is."))
+    message: str = field(metadata=about("What is wrong."))
+    hint: str | None = field(default=None, metadata=about("What to do about it."))
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryResult:
+    """What `notes.memory` answers: never made, only declared (spec 5, "Tool")."""
+
+    action: Literal["add", "update", "forget", "list"] = field(
+        metadata=about("What was asked; list, where that was no action.")
+    )
+    scope: Scope = field(metadata=about("Which notes were meant."))
+    project: tuple[str, ...] = field(metadata=about("This project's notes, as they are now."))
+    global_: tuple[str, ...] = field(
+        metadata={**about("The notes for all projects, as they are now."), "name": "global"}
+    )
+    changed: bool = field(metadata=about("Whether anything was written."))
+    entry: str | None = field(default=None, metadata=about("The note that was added, updated or forgotten."))
+    to: str | None = field(default=None, metadata=about("The note that replaces it."))
+    existing: str | None = field(
+        default=None, metadata=about("The stored note for which nothing was added: the same one, or a near-duplicate.")
+    )
+    error: MemoryFailure | None = field(default=None, metadata=about("Why nothing was changed."))
+    warnings: tuple[str, ...] | None = field(default=None, metadata=about("Why notes cannot be read now."))
+
+
+@dataclass(frozen=True, slots=True)
 class NothingRequest:
     """What `notes.path`, `notes.reload`, `notes.doctor` and `notes.injection` are asked: nothing."""
 
