@@ -112,3 +112,18 @@ def test_ways_on_that_are_cut_off_are_none(shop: Shop) -> None:
 
     assert forks(shop, "one", "b", context=cut) == []
     assert len(forks(shop, "one", "b")) == 1
+
+
+@pytest.mark.requirement("events.forks.labels")
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_labels_between_a_fork_and_its_ways_on_do_not_hide_which_one_is_taken(shop: Shop, after: int) -> None:
+    marks = (label("l", "b", "a"), named("n", "l", "Stock"))
+    path = shop.session("one", *ORIGINAL[:2], *marks, user("c", "n", "third"))
+    # The copy has made them again, under other ids.
+    again = (label("m", "b", "a"), named("o", "m", "Stock"))
+    shop.session("two", *ORIGINAL[:2], *again, user("x", "o", "another third"), parentSession=str(path))
+
+    (of_original,), (of_copy,) = forks(shop, "one", "b", after=after), forks(shop, "two", "b", after=after)
+
+    assert of_original["chosen"] == {"sessionId": "one", "entryId": "c"}
+    assert of_copy["chosen"] == {"sessionId": "two", "entryId": "x"}

@@ -124,6 +124,14 @@ def ways_on(made: Tree, position: int) -> Iterator[Node]:
             yield node
 
 
+def onward(made: Tree, position: int) -> Iterator[Node]:
+    """What a path goes on with after an entry, up to and with the first that is no label or name."""
+    for node in made.onward(position):
+        yield node
+        if node.type not in _PASSED_OVER:
+            return
+
+
 def _entries(rows: Iterable[Row]) -> dict[str, Row]:
     return {row.id: row for row in rows if not row.child}
 

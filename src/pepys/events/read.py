@@ -213,11 +213,13 @@ def _with_session_forks(
         at = receipt["at"]
         assert isinstance(at, dict)  # noqa: S101
         made[at["entryId"]] = receipt
+    # A label at the end of what is shown hides which way the path goes on.
+    ids = [one.id for one in (*path, *forks.onward(located.tree, path[-1].position))]
     ordered: list[dict[str, object]] = []
     for number, one in enumerate(crossed):
         fork = found.get(one.id)
         if fork is not None:
-            ordered.append(_session_receipt(located.source, fork, [later.id for later in path[number + 1 :]]))
+            ordered.append(_session_receipt(located.source, fork, ids[number + 1 :]))
         elif one.id in made:
             ordered.append(made[one.id])
     return ordered

@@ -165,6 +165,15 @@ class Tree:
         """The parent of an entry, its parent, and so on."""
         return (self.nodes[above] for above in self._above(position))
 
+    def onward(self, position: int) -> Iterator[Node]:
+        """What the conversation goes on with after an entry, nearest first, until it ends or parts undecided."""
+        passed = {position}
+        at = self._successor(position)
+        while at is not None and at not in passed:
+            yield self.nodes[at]
+            passed.add(at)
+            at = self._successor(at)
+
     def along_branch(self, position: int, before: int, after: int, cutoff: int | None = None) -> Neighbours:
         """What leads to an entry, and how the conversation goes on after it.
 
@@ -207,7 +216,7 @@ class Tree:
 
     def _link(self, node: Node) -> None:
         self._last[node.id] = node.position
-        if node.parent:
+        if node.parent and node.parent != node.id:
             self._children.setdefault(node.parent, []).append(node.position)
 
     def _settle(self) -> None:
@@ -248,7 +257,8 @@ class Tree:
 
     def _parent(self, position: int) -> int | None:
         parent = self.nodes[position].parent
-        return self._last.get(parent) if parent else None
+        # An entry that names itself is below nothing: of two with its id, no earlier one is its parent either.
+        return self._last.get(parent) if parent and parent != self.nodes[position].id else None
 
     def _above(self, position: int) -> Iterator[int]:
         """Ancestors, nearest first; a cycle is walked once."""
