@@ -162,6 +162,7 @@ def test_a_remote_embedder_is_asked_only_if_its_endpoint_is_named(endpoint: Endp
     remote.documents([f"text {number}" for number in range(openai.BATCH + 1)])
 
     assert "journal.embeddingUrl" in missing.value.steps
+    assert "127.0.0.1" not in remote.space
     assert [(path, key, model, len(texts)) for path, key, model, texts in endpoint.asked] == [
         ("/v1/embeddings", "Bearer k1", "by_words", openai.BATCH),
         ("/v1/embeddings", "Bearer k1", "by_words", 1),

@@ -50,7 +50,10 @@ class _OpenAI:
 
     @property
     def space(self) -> str:
-        return f"openai {self._url} {self._model}"
+        import hashlib
+
+        # The address may hold a password, and is kept in the index.
+        return f"openai {hashlib.sha256(self._url.encode()).hexdigest()[:12]} {self._model}"
 
     def documents(self, texts: Sequence[str]) -> list[bytes]:
         return [packed(vector) for at in range(0, len(texts), BATCH) for vector in self._asked(texts[at : at + BATCH])]
