@@ -186,3 +186,15 @@ def test_relations_follow_appends(shop: Shop) -> None:
 
     assert before == []
     assert [edge["type"] for edge in after] == ["tool-result-for", "labels"]
+
+
+@pytest.mark.requirement("events.trace.tree")
+def test_an_entry_that_names_itself_is_below_and_beside_nothing(shop: Shop) -> None:
+    shop.session("one", user("a", None, "first"), user("b", "b", "self"), user("c", "b", "last"))
+
+    trace = shop.trace("one", "b")
+
+    assert "parent" not in trace
+    assert (ends(trace["children"]), trace["branchSiblings"]) == (["c"], [])
+    assert shop.read("one", "b", before=5)["neighbors"]["before"] == []
+    assert shop.trace("one", "c")["parent"]["to"]["entryId"] == "b"

@@ -158,8 +158,10 @@ class Tree:
 
     def siblings(self, position: int) -> tuple[Node, ...]:
         """The other children of an entry's parent, in append order; a root has none."""
-        parent = self.nodes[position].parent
-        return tuple(node for node in self._named(parent) if node.position != position) if parent else ()
+        _, id_, parent, *_ = self.nodes[position]
+        if not parent or parent == id_:
+            return ()
+        return tuple(node for node in self._named(parent) if node.position != position)
 
     def ancestors(self, position: int) -> Iterator[Node]:
         """The parent of an entry, its parent, and so on."""

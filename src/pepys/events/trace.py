@@ -59,12 +59,14 @@ class _Trace:
         result: dict[str, object] = {"target": nodes.node(source, made, row, self._texts.get(row.position, _NOTHING))}
         if parent is not None:
             result["parent"] = self._edge("parent", parent, recorded=True)
-        elif row.parent and made.parent(row.position) is None:
+        elif row.parent not in (None, "", row.id) and made.parent(row.position) is None:
             result["parent"] = self._missing(row.parent)
+        masks = sum(count for _, count in self._texts.values())
         result |= {
             "children": [self._edge("child", node, recorded=True) for node in children[:MAX_CHILDREN]],
             "branchSiblings": [self._edge("branch-sibling", node, recorded=False) for node in siblings[:MAX_SIBLINGS]],
             "related": related[:MAX_RELATED],
+            **({"redacted": masks} if masks else {}),
             "truncated": len(children) > MAX_CHILDREN or len(siblings) > MAX_SIBLINGS or len(related) > MAX_RELATED,
             "session": self._session(),
         }
