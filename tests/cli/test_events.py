@@ -255,3 +255,64 @@ def test_options_of_every_command_stand_anywhere(pepys: Pepys, shop_sessions: tu
 
     assert [hit["entryId"] for hit in run.json["hits"]] == ["a"]
     assert pepys("events", "search", "--help").status == 0
+
+
+def lines_of(*records: dict[str, object]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def test_a_parent_session_is_led_to_and_a_child_is_led_from(
+    pepys: Pepys, shop_sessions: tuple[str, ...], home: Path
+) -> None:
+    (home / "more" / "three.jsonl").write_text(
+        lines_of({**HEADER, "id": "s3", "parentSession": "s1"}, message("x", None, "user", text("copied")))
+    )
+
+    run = pepys("events", "trace", "s3", "x", *shop_sessions)
+
+    assert "session-parent -> s1" in run.stdout.splitlines()
+
+
+def test_masks_in_a_trace_are_told(pepys: Pepys, shop_sessions: tuple[str, ...], home: Path) -> None:
+    token = "ghp_" + "a1B2" * 9
+    (home / "more" / "three.jsonl").write_text(
+        lines_of({**HEADER, "id": "s3"}, message("x", None, "user", text(f"use {token}")))
+    )
+
+    run = pepys("events", "trace", "s3", "x", *shop_sessions)
+
+    assert token not in run.stdout
+    assert "1 credential is masked; `pepys call` shows it." in run.stderr
+
+
+def test_files_of_one_session_that_differ_are_listed(pepys: Pepys, shop_sessions: tuple[str, ...], home: Path) -> None:
+    other = home / "more" / "three.jsonl"
+    other.write_text(lines_of(HEADER, message("a", None, "user", text("something else"))))
+
+    run = pepys("events", "read", "s1", "a", *shop_sessions)
+
+    assert run.status == 4
+    assert run.stderr.splitlines()[-2:] == [f"  {home}/more/one.jsonl", f"  {other}"]
+
+
+def test_a_query_without_a_word_is_told(pepys: Pepys, shop_sessions: tuple[str, ...]) -> None:
+    run = pepys("events", "search", "!!!", *shop_sessions)
+
+    assert run.stderr.splitlines()[:2] == ["No hits.", "The query has no word: only letters, digits and CJK are found."]
+
+
+def test_a_folder_that_removes_everything_is_told(pepys: Pepys, shop_sessions: tuple[str, ...]) -> None:
+    run = pepys("events", "search", "conditional", "--in", "/shop/src", *shop_sessions)
+
+    notes = run.stderr.splitlines()
+    assert notes[1] == "      0 of 1 matches pass --in"
+    retry = shlex.split(notes[-1].removeprefix("This finds more: "))
+    assert [hit["entryId"] for hit in pepys(*retry[1:]).json["hits"]] == ["c"]
+
+
+@pytest.mark.parametrize("side", ["--before", "--after"])
+def test_more_neighbours_than_there_can_be_are_told(pepys: Pepys, shop_sessions: tuple[str, ...], side: str) -> None:
+    notes = {number: pepys("events", "read", "s1", "c", side, number, *shop_sessions).stderr for number in "59"}
+
+    assert f"{side} shows at most 5." in notes["9"]
+    assert "at most" not in notes["5"]

@@ -11,6 +11,7 @@ from typing import Any
 from pepys.cli.drawings import spans
 from pepys.cli.output import MATCH, Span
 from pepys.cli.render import Line, size
+from pepys.cli.wording import NAMES
 from pepys.events.drawing import Paper, Run, line
 
 Json = Mapping[str, Any]
@@ -42,11 +43,14 @@ def why_lines(page: Json, options: Sequence[str]) -> Iterator[Line]:
     """Why nothing was found, and the call that would find something."""
     why = page.get("why") or {}
     terms = why.get("terms", ())
+    if not terms:
+        yield ("The query has no word: only letters, digits and CJK are found.",)
+        return
     if len(terms) > 1:
         for term in terms:
             yield (Span(f"{term['events']:>7} ", "bold"), f"events hold {term['term']}")
     for name, kept in why.get("filters", {}).items() if why.get("withoutFilters") else ():
-        yield (Span(f"{kept:>7} ", "bold"), f"of {why['withoutFilters']} matches pass {name}")
+        yield (Span(f"{kept:>7} ", "bold"), f"of {why['withoutFilters']} matches pass {NAMES.get(name, name)}")
     if why.get("ownEvents"):
         yield (Span(f"{why['ownEvents']:>7} ", "bold"), "are what Pepys itself put into sessions; --include-own")
     yield (Span("Only sessions of this workspace are searched; --cwd names another.", "dim"),)

@@ -166,9 +166,9 @@ class Corpus:
             InvalidEventArgument: It is the caller's own, and it is not known which of its events makes this call.
         """
         if session is not None:
-            named = self._in_folder(self.named(session, searchable=True), cwd)
+            named = self.in_folder(self.named(session, searchable=True), cwd)
             return Selection(named, self._cutoffs(named), explicit=True)
-        visible = [source for source in self._in_folder(self.visible(), cwd) if not self.is_current(source)]
+        visible = [source for source in self.in_folder(self.visible(), cwd) if not self.is_current(source)]
         kept = [source for source in visible if subagents or source.kind != "subagent"]
         within_budget, over = _affordable(kept, self._context.env)
         return Selection(within_budget, {}, subagents_left_out=len(visible) - len(kept), over_budget=over)
@@ -229,7 +229,7 @@ class Corpus:
                 return _session(path, header)
         return context.current_session_id
 
-    def _in_folder(self, sources: Sequence[Source], folder: str | None) -> list[Source]:
+    def in_folder(self, sources: Sequence[Source], folder: str | None) -> list[Source]:
         """Those of *sources* that worked in a folder or below it; it never grants anything."""
         if folder is None:
             return list(sources)

@@ -182,7 +182,11 @@ def _edge(edge: Mapping[str, Any], lead: str, paper: Paper) -> Line:
 
 def _relation(edge: Mapping[str, Any], target: Mapping[str, Any], paper: Paper) -> Line:
     pen = paper.pen
-    outward = _name(edge["from"]) == target["entryId"]
+    origin = edge["from"]
+    # A relation of the session as a whole begins, or ends, at the session.
+    outward = origin.get("entryId", target["entryId"]) == target["entryId"] and (
+        "sessionId" not in origin or origin["sessionId"] == target.get("sessionId")
+    )
     other = edge["to"] if outward else edge["from"]
     elsewhere = other.get("sessionId") not in (None, target.get("sessionId"))
     parts = [

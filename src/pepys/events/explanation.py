@@ -13,6 +13,7 @@ MAX_MATCHES = 100
 """Events without the filters that are looked at to tell which filter removes them."""
 
 _FILTERS = (
+    "cwd",
     "kinds",
     "entry_types",
     "roles",
@@ -28,7 +29,7 @@ _BARE = SearchRequest("")
 
 
 def unfiltered(request: SearchRequest) -> SearchRequest:
-    """The request without filters on events and fragments; the sessions remain the same."""
+    """The request without filters on folders, events and fragments; a session that is named remains."""
     return without(request, _FILTERS)
 
 

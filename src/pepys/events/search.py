@@ -7,6 +7,7 @@ is therefore what the source holds now, or it is not shown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -289,17 +290,26 @@ class _Search:
     def _explained(self, wanted: tuple[Wanted, ...]) -> Mapping[str, object]:
         """Why nothing was found, in data, and a call that would find more."""
         bare = explanation.unfiltered(self._request)
+        if self._request.cwd is not None:
+            # What is in other folders must be looked at, to be counted.
+            wide = _Search(self._view, self._context, replace(self._request, cwd=None), self._query, self._within)
+            return wide._explained_as(self._request, bare, wanted, self.own_matches)
+        return self._explained_as(self._request, bare, wanted, self.own_matches)
+
+    def _explained_as(
+        self, asked: SearchRequest, bare: SearchRequest, wanted: tuple[Wanted, ...], own_matches: int
+    ) -> Mapping[str, object]:
+        """Why *asked* found nothing, over the sources of this search."""
         counts = [(part, self._count(one, bare)) for part, one in zip(self._query.parts, wanted, strict=True)]
-        own_matches = self.own_matches
         passing: dict[str, int] = {}
         others = 0
-        if bare != self._request:
+        if bare != asked:
             self._read = 0
             loose = list(islice(self._matches(wanted, bare), explanation.MAX_MATCHES))
             others = len(loose)
-            for name, only in explanation.filters(self._request):
+            for name, only in explanation.filters(asked):
                 passing[name] = sum(self._keeps(match, only) for match in loose)
-        return explanation.explained(self._request, counts, others, passing, own_matches)
+        return explanation.explained(asked, counts, others, passing, own_matches)
 
     def _count(self, wanted: Wanted, bare: SearchRequest) -> int:
         """How many events may hold one part of the query; of the caller's own session, without what is cut off."""
@@ -309,7 +319,7 @@ class _Search:
 
     def _keeps(self, match: Match, only: SearchRequest) -> bool:
         """Whether a match passes the one filter of *only*."""
-        if not self._passes(match.source, match.row, only):
+        if not self._passes(match.source, match.row, only) or not self._corpus.in_folder([match.source], only.cwd):
             return False
         (event,) = evidence.events([(match.source, match.row)])
         return not isinstance(event, str) and self._match(match.source, match.row, event, only) is not None

@@ -176,6 +176,7 @@ def _read_request(args: argparse.Namespace) -> dict[str, object]:
 
 def _show_event(event: Json, args: argparse.Namespace, out: Output, workspace: Workspace) -> None:
     from pepys.cli import drawings, render_events
+    from pepys.model.events import MAX_NEIGHBOURS
 
     texts = {
         fragment["fragmentId"]: "".join(_windows(workspace, args, fragment["fragmentId"]))
@@ -186,6 +187,9 @@ def _show_event(event: Json, args: argparse.Namespace, out: Output, workspace: W
         out.line(*line)
     for line in render_events.left_out_lines(event):
         out.note(*line)
+    for side, asked in (("--before", args.before), ("--after", args.after)):
+        if asked is not None and asked > MAX_NEIGHBOURS:
+            out.note(Span(f"{side} shows at most {MAX_NEIGHBOURS}.", "dim"))
     _show_coverage(event, out)
 
 
