@@ -354,6 +354,33 @@ def test_a_model_cannot_call_what_it_does_not_see(workspace: pepys.Workspace, re
         workspace.tools.call(ref=ref)
 
 
+@pytest.mark.parametrize("call", ["tools.describe", "tools.call"])
+@pytest.mark.parametrize(
+    ("ref", "told"),
+    [
+        ("notes.path", "The action notes.path exists, but it is for people, not for models."),
+        ("notes.injection", "The action notes.injection exists, but it is for hosts, not for models."),
+        ("notes_path", "The action notes.path exists, but it is for people, not for models."),
+        ("notes.wipe", "There is no action notes.wipe."),
+    ],
+)
+def test_what_exists_for_others_is_not_said_to_be_missing(
+    workspace: pepys.Workspace, call: str, ref: str, told: str
+) -> None:
+    with pytest.raises(UnknownAction) as refused:
+        workspace.call(call, {"ref": ref})
+
+    assert refused.value.message == told
+    assert "notes.path" not in str(refused.value.details["nearest"])
+
+
+def test_a_program_is_told_that_it_cannot_call_what_writes(tmp_path: Path) -> None:
+    seen = actions.visible(parts(tmp_path, guest=True))
+
+    with pytest.raises(UnknownAction, match=r"The action notes\.memory exists, but no guest program can call it\."):
+        actions.find("notes.memory", seen)
+
+
 @pytest.mark.requirement("catalog.never_matches", "catalog.not_in_sessions")
 def test_words_of_the_catalog_are_never_found_in_sessions(workspace: pepys.Workspace, tmp_path: Path) -> None:
     folder = tmp_path / "agent" / "sessions" / "--srv-shop--"

@@ -12,6 +12,8 @@ from pepys.errors import Disabled, InvalidArgument, InvalidEventArgument, Unknow
 ALIKE = 0.8
 """How much a ref must resemble another to be taken for it, as `spelling.nearest` has it."""
 
+_AUDIENCES = {"person": "it is for people, not for models", "host": "it is for hosts, not for models"}
+
 
 def call(parts: Parts, ref: str, args: Mapping[str, object]) -> Any:
     """Run the action *ref* with *args*, which are JSON values under the specs' names; its result is JSON too.
@@ -64,7 +66,7 @@ def find(ref: str, among: Mapping[str, Action] = ACTIONS) -> Action:
 
     Raises:
         UnknownAction: Naming the refs of actions for models that resemble it, else what its provider has, else all
-            providers.
+            providers. Of an action that exists and is not among them, it says for whom it is.
     """
     if ref in among:
         return among[ref]
@@ -81,7 +83,15 @@ def find(ref: str, among: Mapping[str, Action] = ACTIONS) -> Action:
     else:
         providers = sorted({action.provider for action in offered.values()})
         hint = f"Providers: {', '.join(providers)}; tools.list has their actions."
-    raise UnknownAction(f"There is no action {shortened(ref)}.", hint=hint, details={"nearest": close or of_provider})
+    told = f"There is no action {shortened(ref)}."
+    hidden = next(
+        (action for action in ACTIONS.values() if action not in among.values() and ref in (action.ref, action.tool)),
+        None,
+    )
+    if hidden is not None:
+        whose = _AUDIENCES.get(hidden.audience, "no guest program can call it")
+        told = f"The action {hidden.ref} exists, but {whose}."
+    raise UnknownAction(told, hint=hint, details={"nearest": close or of_provider})
 
 
 def load(name: str) -> Any:
