@@ -56,11 +56,11 @@ class Options:
 def measured(options: Options, say: Say) -> Json:
     """All figures, and the failures; none is what is wanted."""
     say("judged set")
-    judged, failures = _judged(options, 0)
-    made: Json = {"embedder": options.embedder, "judged": judged, "sizes": {}}
+    on_its_own, failures = judged(options, 0)
+    made: Json = {"embedder": options.embedder, "judged": on_its_own, "sizes": {}}
     if options.haystack:
         say(f"judged set among {options.haystack} docstrings")
-        made["haystack"] = {"docstrings": options.haystack, **_judged(options, options.haystack)[0]}
+        made["haystack"] = {"docstrings": options.haystack, **judged(options, options.haystack)[0]}
     for size in options.sizes:
         made["sizes"][str(size)] = _speed(options, size, say)
     if options.locomo is not None:
@@ -76,7 +76,7 @@ def opener(options: Options) -> Callable[[Place], StoreIndex]:
     return lambda place: engine.opened(place, settings, os.environ)
 
 
-def _judged(options: Options, haystack: int) -> tuple[Json, list[Json]]:
+def judged(options: Options, haystack: int) -> tuple[Json, list[Json]]:
     """The figures of the judged set, and which conditions do not hold.
 
     Docstrings around it tell how they change in a larger store. Some of them do answer a negative control.

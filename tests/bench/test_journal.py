@@ -55,9 +55,8 @@ def test_an_order_that_loses_the_best_hit_by_words_is_a_failure(
 
 
 def test_in_a_larger_store_unrelated_prompts_still_get_nothing(tmp_path: Path) -> None:
-    found = figures(tmp_path, haystack=300)["haystack"]
+    found, _ = journal.judged(Options(tmp_path), 300)
 
-    assert found["docstrings"] == 300
     for half in ("choose", "report"):
         assert found[half]["injected"]["negative"] <= 0.04  # a docstring may well answer one of thirty
         assert found[half]["keyword"]["default"]["hit@1"] == 1
