@@ -78,6 +78,11 @@ def revoke(directory: Path, env: Mapping[str, str]) -> bool:
     return True
 
 
+def pi_trusts(env: Mapping[str, str]) -> bool:
+    """Whether Pi was told to trust any directory."""
+    return any(_pi_answers(env).values())
+
+
 def pi_store(env: Mapping[str, str]) -> Path | None:
     """Pi's list; None where its agent directory depends on where one is: there, a project could bring its own."""
     given = env.get("PI_CODING_AGENT_DIR")

@@ -368,6 +368,17 @@ def test_trust_is_given_listed_and_taken_back(pepys: Pepys, tmp_path: Path) -> N
     assert pepys("trust", "missing").status == 2
 
 
+def test_trust_tells_of_the_list_of_pi_and_that_only_pi_changes_it(pepys: Pepys, home: Path, tmp_path: Path) -> None:
+    path = home / ".pi" / "agent" / "trust.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({str(tmp_path.resolve()): True}))
+
+    listed, revoked = pepys("trust"), pepys("trust", "--revoke", str(tmp_path))
+
+    assert (listed.stdout, listed.stderr) == ("", f"What Pi was told to trust counts too: {path}\n")
+    assert (revoked.status, "use /trust in Pi" in revoked.stderr) == (2, True)
+
+
 def test_trust_says_that_no_project_is_trusted(pepys: Pepys) -> None:
     found = pepys("trust")
 

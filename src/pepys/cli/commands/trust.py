@@ -39,7 +39,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     elif args.path is None:
         for directory_name in listed:
             out.line(directory_name)
-        if not listed:
+        if trust.pi_trusts(os.environ):
+            out.note(f"What Pi was told to trust counts too: {trust.pi_store(os.environ)}")
+        elif not listed:
             out.note("No project is trusted; `pepys trust PATH` trusts one.")
     else:
         out.note(f"{directory} is {'no longer ' if args.revoke else ''}trusted.")
