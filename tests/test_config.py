@@ -395,7 +395,8 @@ def test_what_the_user_tells_pepys_counts_beside_what_pi_was_told(env: dict[str,
 def test_the_list_of_pi_is_in_the_agent_directory_that_the_environment_names(
     env: dict[str, str], project: Path, tmp_path: Path
 ) -> None:
-    for folder in (tmp_path / "elsewhere", Path(env["HOME"]) / "mine", project / "agent"):
+    home = Path(env["HOME"])
+    for folder in (tmp_path / "elsewhere", home / "mine", home / "agent", project / "agent"):
         folder.mkdir()
         (folder / "trust.json").write_text(json.dumps({str(project.resolve()): True}))
 
@@ -403,7 +404,7 @@ def test_the_list_of_pi_is_in_the_agent_directory_that_the_environment_names(
         return trust.is_trusted(project, {**env, "PI_CODING_AGENT_DIR": directory})
 
     assert [trusted(each) for each in (str(tmp_path / "elsewhere"), "~/mine")] == [True, True]
-    assert not trusted("agent")  # of the project, which cannot trust itself
+    assert not trusted("agent")  # it might be the project's, which cannot trust itself
     assert not trust.is_trusted(project, env)
 
 
