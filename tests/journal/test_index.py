@@ -478,6 +478,10 @@ def test_a_reader_that_blocks_a_purge_leaves_it_pending_and_the_next_refresh_fin
 
     done = home.index.purge()
     pending = home.index.status().purge_pending
+    words = home.index._text()
+    assert home.frequencies("zeppelin") == [0]
+    home.index.refresh()
+    assert home.index._text() == words  # the words are not made anew again and again
     reader.close()
     other = home.again()
     other.refresh()

@@ -143,7 +143,7 @@ class StoreIndex:
         if listed is None:
             return Refreshed(len(known), _count(known), 0, 0, {}, False)
         behind = self._behind(listed, known)
-        if not behind and listed.keys() == known.keys() and not (known and self._open().noted("purge")):
+        if not behind and listed.keys() == known.keys() and not (self._exists() and self._open().noted("purge")):
             return Refreshed(len(listed), _count(known), 0, 0, {}, False)
         wait_s = PURGE_WAIT_S if budget_s is None else max(0.0, min(LOCK_WAIT_S, budget_s))
         with self._writing(wait_s) as obtained:
@@ -184,7 +184,7 @@ class StoreIndex:
             return True
         with self._usable():
             with self._open().transaction():
-                self._open().note("purge", "1")
+                self._open().note("purge", "words")
             with self._writing(PURGE_WAIT_S) as obtained:
                 if not obtained:
                     return False
@@ -196,22 +196,28 @@ class StoreIndex:
         """Make the words anew out of the files, put them in the place of the old ones, and empty SQLite's log."""
         ledger = self._open()
         self._cut.clear()
-        fresh = f"text-{int(self._text().removeprefix('text-')) + 1}"
-        self._remove(fresh)  # of a purge that did not end
-        lexicon = self._words(fresh, create=True)
-        for known in ledger.files().values():
-            self._add_words(lexicon, known.id, known.path, [piece for _, piece in self._pieces(known.path)])
-        lexicon.commit()
-        lexicon.settle()
-        with ledger.transaction():
-            ledger.note("text", fresh)
-        self._lexicon = (fresh, lexicon)
-        kept = [name for name in self._texts() if name != fresh and not self._remove(name)]
+        if ledger.noted("purge") == "words":
+            fresh = self._rewritten()
+            with ledger.transaction():
+                ledger.note("text", fresh)
+                ledger.note("purge", "log")  # a reader that blocks that makes nobody rewrite the words again
+        kept = [name for name in self._texts() if name != self._text() and not self._remove(name)]
         if kept or not ledger.emptied():
             return False
         with ledger.transaction():
             ledger.note("purge", "")
-        return ledger.emptied() or True
+        return True
+
+    def _rewritten(self) -> str:
+        """The words of the files as they are, in a directory of another name; the name."""
+        fresh = f"text-{int(self._text().removeprefix('text-')) + 1}"
+        self._remove(fresh)  # of a purge that did not end
+        lexicon = self._words(fresh, create=True)
+        for known in self._open().files().values():
+            self._add_words(lexicon, known.id, known.path, [piece for _, piece in self._pieces(known.path)])
+        lexicon.commit()
+        lexicon.settle()
+        return fresh
 
     @contextmanager
     def _writing(self, wait_s: float) -> Iterator[bool]:
