@@ -432,5 +432,50 @@ def test_of_entries_with_one_id_only_the_last_is_found(shop: Shop) -> None:
 
     assert sorted(hits) == ["a", "b"]
     assert hits["a"]["snippet"] == "needle after"
-    assert shop.ask(hits["a"]["follow"]["ref"], hits["a"]["follow"]["args"])["fragments"][0]["preview"]["text"] == "needle after"
+    assert (
+        shop.ask(hits["a"]["follow"]["ref"], hits["a"]["follow"]["args"])["fragments"][0]["preview"]["text"]
+        == "needle after"
+    )
     assert shop.found("before") == []
+
+
+@pytest.mark.requirement("events.query.phrases")
+@pytest.mark.parametrize(
+    ("phrase", "found"),
+    [
+        ("edit resultname", ["r"]),
+        ("my edit resultname", []),
+        ("lock_edit resultname was", ["r"]),
+        ("edit was", []),
+        ("note stockname", ["n"]),
+        ("bash a stockroom", ["c"]),
+        ("resultname was", ["r"]),
+        ("was stockname", []),
+    ],
+)
+def test_a_phrase_is_found_in_a_fragment_as_it_is_shown(shop: Shop, phrase: str, found: list[str]) -> None:
+    shop.session(
+        "one",
+        calls("c", None, ("c1", "bash", {"a": "stockroom"}), text="edit"),
+        result("r", "c", "c1", "lock_edit", "resultname was"),
+        custom("n", "r", "note", "stockname"),
+    )
+
+    assert shop.found(f'"{phrase}"') == found
+
+
+@pytest.mark.requirement("events.oversized")
+def test_what_is_left_out_of_search_is_marked_in_snippets_and_named_in_reads(shop: Shop) -> None:
+    half = MAX_PASSAGE_CHARS // 2
+    text = "y" * (half - 9) + " headword" + "x " * 50 + "tailword " + "z" * (half - 9)
+    shop.session("one", user("a", None, text), user("b", None, "headword tailword"))
+
+    assert shop.found('"headword tailword"') == ["b"]
+    (hit,) = (hit for hit in shop.search("tailword")["hits"] if hit["entryId"] == "a")
+    assert "headword […] tailword" in hit["snippet"]
+    assert [hit["snippet"][start:end] for start, end in hit["matches"]] == ["tailword"]
+    assert shop.found("omitted") == []
+    (fragment,) = shop.read("one", "a", offset=half - 5)["fragments"]
+    assert fragment["notSearchedRanges"] == [{"start": half, "end": len(text) - half}]
+    assert fragment["preview"]["text"].startswith("dwordx x")
+    assert "notSearchedRanges" not in shop.read("one", "b")["fragments"][0]

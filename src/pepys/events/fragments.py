@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from pepys.index.document import pieces
+from pepys.index.document import MAX_PASSAGE_CHARS
 from pepys.model.entry import Block, Event, Field
 from pepys.normalise import arguments
 
@@ -51,6 +51,7 @@ class Fragment(NamedTuple):
     kind: str
     text: str  # whole, as it is shown
     texts: tuple[str, ...]  # what of it is searched: runs of text that no phrase crosses
+    gaps: tuple[tuple[int, int], ...] = ()  # of the text: what is too much to be searched
     tool: str | None = None
     is_error: bool = False
     custom_type: str | None = None
@@ -98,15 +99,18 @@ def _fragment(
 ) -> Fragment:
     entry = event.entry
     kind, _, number = local.rpartition("::")
-    text = "\n".join(text for _, text in passages)
-    texts = tuple(piece for field, text in passages if output or field != "output" for piece in pieces(text))
-    made = Fragment(f"{entry.id}::{local}", kind, text, texts)
+    parts: list[tuple[Field, str]] = passages
+    if kind == "tool.call":
+        block = calls[int(number)]
+        parts = [("call", part) for part in (block.name, arguments(block.arguments)) if part]
+    elif kind == "custom.message":
+        parts = [("call", entry.custom_type or ""), *(part for part in passages if part[0] != "call")]
+    text, gaps = _joined([part for _, part in parts])
+    searched = (text, gaps) if output else _joined([part for field, part in parts if field != "output"])
+    made = Fragment(f"{entry.id}::{local}", kind, text, tuple(runs(*searched)), gaps)
     match kind:
         case "tool.call":
-            block = calls[int(number)]
-            printed = arguments(block.arguments)
-            text = f"{block.name}\n{printed}" if block.name and printed else block.name or printed
-            return made._replace(text=text, tool=block.name, call=block.call)
+            return made._replace(tool=block.name, call=block.call)
         case "tool.result":
             return made._replace(tool=entry.tool, is_error=entry.is_error, call=entry.call)
         case "bash.command" | "python.command":
@@ -118,10 +122,30 @@ def _fragment(
         case "assistant.error":
             return made._replace(is_error=True)
         case "custom.message":
-            body = [text for field, text in passages if field != "call"]
-            return made._replace(text="\n".join([entry.custom_type or "", *body]), custom_type=entry.custom_type)
+            return made._replace(custom_type=entry.custom_type)
         case _:
             return made
+
+
+def _joined(parts: Iterable[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """*parts* as one text, and the middles of those that are too long to be searched, as the index cuts them."""
+    text, gaps = "", []
+    for number, part in enumerate(parts):
+        text += "\n" * bool(number)
+        if len(part) > MAX_PASSAGE_CHARS:
+            half = MAX_PASSAGE_CHARS // 2
+            gaps.append((len(text) + half, len(text) + len(part) - half))
+        text += part
+    return text, tuple(gaps)
+
+
+def runs(text: str, gaps: Iterable[tuple[int, int]]) -> Iterator[str]:
+    """What of *text* lies before, between and after *gaps*."""
+    at = 0
+    for start, end in gaps:
+        yield text[at:start]
+        at = end
+    yield text[at:]
 
 
 def _failed(event: Event) -> bool:

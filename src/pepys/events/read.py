@@ -121,6 +121,8 @@ def fragment(part: Fragment, request: ReadRequest, among: int, context: Context)
         preview = window(found.text, request.offset, min(request.window_chars, MAX_WINDOW_CHARS, room))
     ranges = [(one["start"], one["end"]) for one in preview["shownRanges"]]
     masks = sum(any(first < end and last > start for start, end in ranges) for first, last in found.spans)
+    if part.gaps:
+        made["notSearchedRanges"] = [_range(*gap) for gap in part.gaps]
     return {**made, "preview": preview, **({"redacted": masks} if masks else {})}
 
 

@@ -5,7 +5,7 @@ An engine finds places; it never shows text. Whatever engine found a hit, its ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, Protocol
 
 from pepys.index.document import Document
@@ -16,6 +16,9 @@ FIELDS: tuple[Field, ...] = ("prose", "call", "output", "thinking", "label")
 
 EVENT_FIELDS: tuple[Field, ...] = ("prose", "call", "output", "aside")
 """What event search finds; beside them, of the same text, what stands within tokens: `FINER`."""
+
+TEXTS: tuple[Field, ...] = ("prose", "output")
+"""What may follow the name of a tool, in `call`, within one fragment."""
 
 FINER = ("parts", "cjk")
 """parts: distinct words within tokens, without places. cjk: single characters."""
@@ -57,13 +60,19 @@ class Wanted(NamedTuple):
     """One term or phrase of a query of events, in all that it may look like in the index.
 
     With CJK, a document may hold it if the characters of every run stand side by side in `cjk`, and every word is a
-    token of a field of text or in `parts`. Without, if one of the phrases stands in a field of text, or all words are
-    in `parts`; and loosely, if every word is somewhere, one of them in `parts`: a phrase that reaches into tokens.
+    token of a field of text or in `parts`. Without, if one of the phrases stands in a field of text, or begins in
+    `call` and goes on in one of `TEXTS`, or all words are in `parts`; and loosely, if every word is somewhere, one of
+    them in `parts`: a phrase that reaches into tokens.
     """
 
     words: tuple[str, ...]  # distinct, as `text.plain` gives them
     runs: tuple[str, ...] = ()  # of CJK
     phrases: tuple[tuple[str, ...], ...] = ()  # words, and canonical tokens, side by side
+
+    @property
+    def halves(self) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """The phrases, parted at every place: a fragment begins with the name of its tool, and goes on with a text."""
+        return ((words[:at], words[at:]) for words in self.phrases for at in range(1, len(words)))
 
     @property
     def reaches(self) -> bool:

@@ -12,6 +12,7 @@ from pepys.index.engines.base import (
     EVENT_FIELDS,
     FIELDS,
     FINER,
+    TEXTS,
     WEIGHTS,
     Among,
     Everything,
@@ -193,7 +194,15 @@ def _may_hold(wanted: Wanted, lines: Sequence[tuple[str, list[str]]], sought: So
 
     if not wanted.runs and not (sought.loose and wanted.reaches):
         within = all(stands((word,), ("parts",)) for word in wanted.words)
-        return within or any(stands(words, sought.fields) for words in wanted.phrases)
+        return (
+            within
+            or any(stands(words, sought.fields) for words in wanted.phrases)
+            or any(
+                stands(name, [field for field in sought.fields if field == "call"])
+                and stands(rest, [field for field in sought.fields if field in TEXTS])
+                for name, rest in wanted.halves
+            )
+        )
     return (
         all(stands(tuple(run), ("cjk",)) for run in wanted.runs)
         and all(stands((word,), (*sought.fields, "parts")) for word in wanted.words)

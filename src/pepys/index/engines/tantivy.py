@@ -14,6 +14,7 @@ from pepys.index.engines.base import (
     EXACT,
     FIELDS,
     FINER,
+    TEXTS,
     WEIGHTS,
     Among,
     EngineBroken,
@@ -256,7 +257,18 @@ class TantivyEngine:
         if not wanted.runs and not (sought.loose and wanted.reaches):
             within = _Q.boolean_query([(_O.Must, self._side_by_side("parts", (word,))) for word in wanted.words])
             fields = sought.fields
-            return _any([within, *(self._side_by_side(field, words) for words in wanted.phrases for field in fields)])
+            whole = [self._side_by_side(field, words) for words in wanted.phrases for field in fields]
+            parted = [
+                _Q.boolean_query(
+                    [
+                        (_O.Must, self._side_by_side("call", name)),
+                        (_O.Must, _any([self._side_by_side(field, rest) for field in fields if field in TEXTS])),
+                    ]
+                )
+                for name, rest in wanted.halves
+                if "call" in fields and any(field in TEXTS for field in fields)
+            ]
+            return _any([within, *whole, *parted])
         everywhere = (*sought.fields, "parts")
         pieces = [self._side_by_side("cjk", tuple(run)) for run in wanted.runs]
         pieces += [_any([self._side_by_side(field, (word,)) for field in everywhere]) for word in wanted.words]
