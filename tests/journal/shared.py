@@ -44,9 +44,9 @@ class Shared:
         made = Place(found.store, found.collection, index, found.repository, found.state_dir)
         return made._replace(**more)
 
-    def index(self, **more: Any) -> SharedIndex:
+    def index(self, settings: Journal | None = None, **more: Any) -> SharedIndex:
         """Another process's view of the collection."""
-        index = engines.opened("milvus", self.place(**more), Journal(), self.project.env)
+        index = engines.opened("milvus", self.place(**more), settings or Journal(), self.project.env)
         assert isinstance(index, SharedIndex)
         return index
 

@@ -6,12 +6,14 @@ Every test runs on an imitation of Milvus Lite, and on Milvus Lite itself where 
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 import random
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,9 +23,9 @@ import pytest
 from pepys.config import Journal
 from pepys.errors import MemoryLocked
 from pepys.journal import chunk as cutting
-from pepys.journal import engines
+from pepys.journal import engines, sidecar
 from pepys.journal.base import BackendMissing, NeverIndexed
-from pepys.journal.constants import BACKOFF_DELAYS_MS
+from pepys.journal.constants import AUTO_CONTEXT_CAP_MS, BACKOFF_DELAYS_MS
 from pepys.journal.fusion import calibrated
 from pepys.journal.milvus import database, embedding, index, relevance
 from tests.journal import milvus_lite_imitated
@@ -447,6 +449,24 @@ def test_who_is_locked_out_tries_again_after_the_delays_of_the_specification(
 
         assert waited == [delay / 1000 for delay in BACKOFF_DELAYS_MS] == [0.2, 0.5, 1.0, 2.0]
         assert "another process" in filled.index().status().note.lower()
+
+
+@pytest.mark.requirement("journal.milvus.back_off", "journal.auto.counters")
+def test_auto_context_is_told_at_once_that_the_store_is_locked(filled: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(database, "time", Clock(waited))
+    settings = Journal(engine="milvus", search_timeout_ms=AUTO_CONTEXT_CAP_MS // 2)
+    first = {"place": filled.place()._asdict(), "settings": asdict(settings), "env": filled.project.env}
+    lines = b"".join(json.dumps(line).encode() + b"\n" for line in (first, {"id": 1, "query": "varnish", "top_k": 3}))
+    out = io.BytesIO()
+    with (filled.database / "LOCK").open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+        sidecar.serve(io.BytesIO(lines), out)
+
+    answer = json.loads(out.getvalue().splitlines()[-1])
+    assert answer["error"].startswith("MemoryLocked: ")
+    assert waited == []
 
 
 @pytest.mark.requirement("journal.milvus.back_off")

@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -159,7 +159,9 @@ class Process:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         with suppress(OSError):
-            self._send({"place": place._asdict(), "settings": asdict(settings), "env": dict(env)})
+            # Whoever is locked out has to say so while the prompt still waits.
+            hurried = replace(settings, search_timeout_ms=AUTO_CONTEXT_CAP_MS // 2)
+            self._send({"place": place._asdict(), "settings": asdict(hurried), "env": dict(env)})
 
     @property
     def alive(self) -> bool:
@@ -282,11 +284,17 @@ def serve(lines: IO[bytes], out: IO[bytes]) -> None:
 def _memory() -> int:
     """The most memory that this process has needed, in bytes; 0: the platform does not say."""
     try:
+        # Linux's getrusage counts what the parent needed before this program was loaded into its copy.
+        with open("/proc/self/status", "rb") as lines:
+            return next(int(line.split()[1]) << 10 for line in lines if line.startswith(b"VmHWM:"))
+    except (OSError, StopIteration):
+        pass
+    try:
         import resource
     except ImportError:
         return 0
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
+    return most if sys.platform == "darwin" else most << 10
 
 
 def _parsed(line: bytes) -> Any:

@@ -25,5 +25,5 @@ def opened(place: Place, settings: Journal, env: Mapping[str, str]) -> SharedInd
     from pepys.journal.milvus.index import SharedIndex
 
     shared = memsearch.settings(env, place.repository)
-    database = Database.configured(shared, env, place.repository)
+    database = Database.configured(shared, env, place.repository, settings.search_timeout_ms)
     return SharedIndex(place, shared, database, embedding.named(shared, env), env)

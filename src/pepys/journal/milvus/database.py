@@ -45,18 +45,19 @@ _TURNS: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 class Database:
     """A database by its address: a path (Milvus Lite), or a server's or Zilliz Cloud's URI."""
 
-    def __init__(self, uri: str, path: str | None, token: str = "") -> None:
+    def __init__(self, uri: str, path: str | None, token: str = "", patience_ms: int = 30_000) -> None:
         self.uri = uri  # as memsearch's configuration has it
         self.path = path  # of Milvus Lite; None: a server
         self._token = token
+        self._patience_ms = patience_ms  # for others to give it up
         self._client: Any = None  # of a server: kept, for it locks nobody out
 
     @staticmethod
-    def configured(shared: Mapping[str, Any], env: Mapping[str, str], repository: str) -> Database:
+    def configured(shared: Mapping[str, Any], env: Mapping[str, str], repository: str, patience_ms: int) -> Database:
         """The one that memsearch's configuration names; a relative path is taken from the repository directory."""
         uri = str(shared["milvus.uri"])
         path = None if "://" in uri else str(paths.expand(uri, env, Path(repository)))
-        return Database(uri, path, str(shared.get("milvus.token") or ""))
+        return Database(uri, path, str(shared.get("milvus.token") or ""), patience_ms)
 
     @property
     def exists(self) -> bool:
@@ -121,6 +122,7 @@ class Database:
 
         if self._client is not None:
             return self._client
+        waited_ms = 0
         for attempt, delay_ms in enumerate((*BACKOFF_DELAYS_MS, None)):
             try:
                 client = self._connected()
@@ -130,9 +132,10 @@ class Database:
                 # The text is that of every failure, so the lock itself is asked; it may just have been given up.
                 if not _held(self.path) and attempt:
                     raise self._missing(error) from error
-                if delay_ms is None:
+                if delay_ms is None or waited_ms + delay_ms > self._patience_ms:
                     raise MemoryLocked(f"Another process has the memory database open: {self.path}.") from error
                 time.sleep(delay_ms / 1000)
+                waited_ms += delay_ms
             else:
                 if self.path is None:
                     self._client = client
