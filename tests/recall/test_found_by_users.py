@@ -174,7 +174,7 @@ def test_a_stale_call_says_what_has_changed(diary: Diary) -> None:
     follow = diary.recall("word")["hits"][0]["follow"]["args"]
     append(path, entry("b", "a", {"role": "user", "content": "more"}))
 
-    with pytest.raises(StalePointer, match="The source and the lineage of .* have changed"):
+    with pytest.raises(StalePointer, match=r"The source and the lineage of .* have changed"):
         diary.call("memory.expand", follow)
 
 

@@ -40,7 +40,10 @@ REASONS: Mapping[str, tuple[bool, str]] = {
     "cold_all_terms_requires_hydration": (True, "a cold session holds all the words, perhaps not in one entry"),
     "cold_phrase_requires_hydration": (True, "a cold session holds the words of the phrase, perhaps not side by side"),
     "cold_regex_requires_hydration": (True, "of cold sessions single words are matched, and not what they stand in"),
-    "cold_structural_filter_requires_hydration": (True, "in a cold session words and filters may fit different entries"),
+    "cold_structural_filter_requires_hydration": (
+        True,
+        "in a cold session words and filters may fit different entries",
+    ),
     "max_sync_sessions": (True, "more than memory.maxSyncSessions sessions would have to be read; call again"),
     "max_sync_source_bytes": (True, "more than memory.maxSyncSourceBytes would have to be read in one call"),
     "cache_cleanup_budget": (True, "the index directory holds more than memory.maxCacheCleanupFiles names"),
