@@ -479,3 +479,14 @@ def test_what_is_left_out_of_search_is_marked_in_snippets_and_named_in_reads(sho
     assert fragment["notSearchedRanges"] == [{"start": half, "end": len(text) - half}]
     assert fragment["preview"]["text"].startswith("dwordx x")
     assert "notSearchedRanges" not in shop.read("one", "b")["fragments"][0]
+
+
+@pytest.mark.requirement("events.kinds")
+@pytest.mark.parametrize("type_", ["compaction", "branch_summary"])
+def test_summaries_whose_words_are_called_text_are_found_too(shop: Shop, type_: str) -> None:
+    shop.session("one", user("a", None, "first"), {"type": type_, "id": "k", "parentId": "a", "text": "needle"})
+
+    (hit,) = shop.search("needle")["hits"]
+
+    assert hit["semanticKind"] == {"compaction": "summary.compaction", "branch_summary": "summary.branch"}[type_]
+    assert shop.search("needle")["coverage"].get("diagnostics") is None

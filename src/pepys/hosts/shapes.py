@@ -163,8 +163,10 @@ def execution(record: Record, body: Mapping[str, Any], source: str, tool: str) -
 
 
 def summary(record: Record, role: str, body: Mapping[str, Any], target: str | None) -> Entry:
-    """A compaction or a branch summary."""
+    """A compaction or a branch summary; older ones say `text`."""
     text = body.get("summary")
+    if text is None:
+        text = body.get("text")
     details = record.value.get("details", body.get("details"))
     return entry(
         record,
