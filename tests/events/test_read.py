@@ -282,3 +282,27 @@ def test_credentials_are_masked_where_people_read_and_exact_elsewhere(shop: Shop
     for context in ({"shown": True}, {"config_overrides": {"memory": {"redact": "always"}}}):
         assert told(**context) == [{"text": text.replace(TOKEN, mask), "redacted": 1}] * 4
     assert shop.found(TOKEN, context={"shown": True}) == ["a", "b"]
+
+
+@pytest.mark.requirement("events.read.limits")
+@pytest.mark.parametrize("name", ["before", "after", "offset", "windowChars"])
+def test_numbers_that_not_every_reader_of_json_has_exactly_are_refused(shop: Shop, name: str) -> None:
+    shop.session("one", user("a", None, "words"))
+
+    for number in (2**53, 1e300, 10**400):
+        with pytest.raises(InvalidEventArgument, match=f"{name} must be at most 9007199254740991"):
+            shop.read("one", "a", **{name: number})
+    assert shop.read("one", "a", **{name: 2**53 - 1})["entryId"] == "a"
+
+
+@pytest.mark.requirement("events.parameters")
+def test_one_value_stands_for_a_list_of_it_and_a_number_may_be_written_as_text(shop: Shop) -> None:
+    shop.session("one", user("a", None, "needle"), said("b", "a", "needle"), user("c", "b", "needle"))
+
+    assert sorted(shop.found("needle", kinds="user.text")) == ["a", "c"]
+    assert len(shop.read("one", "a", after="1")["neighbors"]["after"]) == 1
+    for wrong in ({"after": "one"}, {"after": True}, {"after": 1.5}):
+        with pytest.raises(InvalidEventArgument):
+            shop.read("one", "a", **wrong)
+    with pytest.raises(InvalidEventArgument):
+        shop.found("needle", kinds={"a": 1})

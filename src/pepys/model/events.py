@@ -16,6 +16,9 @@ CURRENT = "current"
 MAX_NEIGHBOURS = 5
 MAX_WINDOW_CHARS = 4000
 
+SAFE = 2**53 - 1
+"""The largest number that every reader of JSON has exactly."""
+
 
 @dataclass(frozen=True, slots=True)
 class Within:
@@ -86,14 +89,14 @@ class ReadRequest:
         default="branch",
         metadata=about("Neighbours along the branch of the conversation, or in the order of the file."),
     )
-    before: int = field(default=1, metadata=about("Neighbours before the event; at most 5.", minimum=0))
-    after: int = field(default=1, metadata=about("Neighbours after the event; at most 5.", minimum=0))
+    before: int = field(default=1, metadata=about("Neighbours before the event; at most 5.", minimum=0, maximum=SAFE))
+    after: int = field(default=1, metadata=about("Neighbours after the event; at most 5.", minimum=0, maximum=SAFE))
     offset: int | None = field(
         default=None,
-        metadata=about("Show a window from this code point on, instead of head and tail.", minimum=0),
+        metadata=about("Show a window from this code point on, instead of head and tail.", minimum=0, maximum=SAFE),
     )
     window_chars: int = field(
-        default=2000, metadata=about("Length of that window, in code points; at most 4000.", minimum=1)
+        default=2000, metadata=about("Length of that window, in code points; at most 4000.", minimum=1, maximum=SAFE)
     )
 
 
