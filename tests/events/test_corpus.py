@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pepys.actions import wire
-from pepys.errors import EventNotFound, InvalidConfiguration, InvalidEventArgument
+from pepys.errors import EventNotFound, InvalidConfiguration, InvalidEventArgument, SourceUnavailable
 from tests.events.shop import Shop, calls, result
 from tests.recall.diary import Json, append, user
 
@@ -453,3 +453,19 @@ def test_sessions_of_sub_agents_are_searched_if_asked_for_and_counted_if_not(sho
     assert page["coverage"]["subagentSessionsLeftOut"] == 1
     assert sorted(hit["entryId"] for hit in asked["hits"]) == ["a", "b"]
     assert shop.found("needle", context=context, sessionId="worker") == ["b"]
+
+
+@pytest.mark.requirement("events.coverage")
+def test_a_named_session_that_is_too_large_to_be_read_beside_the_index_is_not_missing(
+    shop: Shop, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.session("wanted", user("a", None, "needle " * 100))
+    shop.session("away", user("a", None, "needle " * 100), cwd=str(outside))
+    for at in range(3):
+        shop.session(f"s{at}", user("b", None, "needle"))
+    monkeypatch.setattr("pepys.index.overlay.SCAN_BYTES", 100)
+
+    with pytest.raises(SourceUnavailable, match="not in the index yet"):
+        shop.search("needle", sessionId="wanted", context=CATCHING_UP)
+    with pytest.raises(EventNotFound):
+        shop.search("needle", sessionId="away", context=CATCHING_UP)
