@@ -519,6 +519,16 @@ def test_status_tells_what_there_is(home: Home) -> None:
     assert status.bytes > 0
 
 
+def test_a_file_whose_name_is_no_text_is_passed_over(home: Home) -> None:
+    home.write(MONDAY, entry("10:00", "moved the cache"))
+    try:
+        Path(os.fsdecode(os.fsencode(home.store) + b"/\xff.md")).write_text(entry("10:00", "the cache of nobody"))
+    except OSError:
+        pytest.skip("the file system takes names of text only")
+
+    assert home.find("cache") == ["moved the cache"]
+
+
 def test_every_chunk_is_listed_by_path_and_line(home: Home) -> None:
     home.write(TUESDAY, entry("10:00", "second"))
     home.write(MONDAY, entry("10:00", "first"), entry("11:00", "then"))

@@ -711,6 +711,8 @@ def _markdown(store: str, below: str) -> Iterator[tuple[str, Stamp]]:
     for entry in found:
         if entry.name.startswith(".") or (entry.is_symlink() and not own(entry.path)):
             continue
+        if not entry.name.isprintable():
+            continue  # a name that is no text: nobody's tool writes daily files so, and no row could hold it
         path = os.path.join(below, entry.name)
         if entry.is_dir(follow_symlinks=False):
             yield from _markdown(store, path)
