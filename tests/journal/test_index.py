@@ -529,6 +529,23 @@ def test_a_file_whose_name_is_no_text_is_passed_over(home: Home) -> None:
     assert home.find("cache") == ["moved the cache"]
 
 
+@given(st.lists(st.text(max_size=40), max_size=4), st.text(max_size=60))
+@settings(max_examples=60)
+def test_any_text_is_indexed_and_any_query_is_answered(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], query: str
+) -> None:
+    home = Home(tmp_path_factory.mktemp("home"))
+    text = "".join(f"### 10:0{at}\n{text}\n\n" for at, text in enumerate(texts))
+    (home.store / f"{MONDAY}.md").write_bytes(text.encode("utf-8", "surrogatepass"))
+
+    home.index.refresh()
+    hits = home.index.search(query, 5)
+
+    assert all(0 < hit.relevance <= 1 for hit in hits)
+    assert [home.index.chunk(hit.chunk.id) for hit in hits] == [hit.chunk for hit in hits]
+    home.index.close()
+
+
 def test_every_chunk_is_listed_by_path_and_line(home: Home) -> None:
     home.write(TUESDAY, entry("10:00", "second"))
     home.write(MONDAY, entry("10:00", "first"), entry("11:00", "then"))
