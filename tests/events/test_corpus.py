@@ -10,6 +10,7 @@ import pytest
 
 from pepys.actions import wire
 from pepys.errors import EventNotFound, InvalidConfiguration, InvalidEventArgument, SourceUnavailable
+from pepys.hosts import reading
 from tests.events.shop import Shop, calls, result
 from tests.recall.diary import Json, append, user
 
@@ -469,3 +470,21 @@ def test_a_named_session_that_is_too_large_to_be_read_beside_the_index_is_not_mi
         shop.search("needle", sessionId="wanted", context=CATCHING_UP)
     with pytest.raises(EventNotFound):
         shop.search("needle", sessionId="away", context=CATCHING_UP)
+
+
+@pytest.mark.requirement("events.coverage")
+def test_sessions_that_cannot_be_read_are_counted_as_such(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = shop.session("one", user("a", None, "needle"))
+    opened = reading.open_source
+
+    def refused(name: str) -> object:
+        if name == str(path):
+            raise PermissionError(name)
+        return opened(name)
+
+    monkeypatch.setattr(reading, "open_source", refused)
+
+    coverage = shop.search("needle")["coverage"]
+
+    assert coverage["state"] == "error"
+    assert coverage["skipped"] == [{"sessions": 1, "reason": "source_unavailable"}]

@@ -301,8 +301,8 @@ def test_one_value_stands_for_a_list_of_it_and_a_number_may_be_written_as_text(s
 
     assert sorted(shop.found("needle", kinds="user.text")) == ["a", "c"]
     assert len(shop.read("one", "a", after="1")["neighbors"]["after"]) == 1
-    for wrong in ({"after": "one"}, {"after": True}, {"after": 1.5}):
+    for wrong in ("one", True, 1.5):
         with pytest.raises(InvalidEventArgument):
-            shop.read("one", "a", **wrong)
+            shop.read("one", "a", after=wrong)
     with pytest.raises(InvalidEventArgument):
         shop.found("needle", kinds={"a": 1})

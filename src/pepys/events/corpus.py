@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -135,10 +136,11 @@ class Corpus:
             if self._authority.allows(header.cwd):
                 yield path, header
 
-    def nowhere(self) -> int:
-        """How many sessions do not say where they worked, so that nobody may see them."""
-        known = sum(not source.cwd for source in self.view.sources.values())
-        return known + sum(not header.cwd for _, header in self._unknown(self.view.seen.found))
+    def nowhere(self) -> Mapping[str, int]:
+        """By reason, how many sessions do not say where they worked, so that nobody may see them."""
+        paths = [path for path, source in self.view.sources.items() if not source.cwd]
+        paths += [path for path, header in self._unknown(self.view.seen.found) if not header.cwd]
+        return Counter(self.view.failed.get(path, "workspace_unknown") for path in paths)
 
     def _unknown(self, paths: Iterable[str]) -> Iterator[tuple[str, Header]]:
         """The headers of those sources at *paths* that are listed, and that this view knows nothing of."""

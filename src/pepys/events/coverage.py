@@ -40,8 +40,7 @@ class Coverage:
             self._skip(source, "startup_budget")
         if not selection.explicit:
             self._look_for_unread(corpus)
-            if nowhere := corpus.nowhere():
-                self._unknown["workspace_unknown"] = nowhere
+            self._unknown.update(corpus.nowhere())
             if view.seen.unlisted:
                 self.reasons.add("root_not_listed")
             if corpus.current is None:
