@@ -26,6 +26,7 @@ from pepys.journal import chunk as cutting
 from pepys.journal import engines, sidecar
 from pepys.journal.base import BackendMissing, NeverIndexed
 from pepys.journal.constants import AUTO_CONTEXT_CAP_MS, BACKOFF_DELAYS_MS
+from pepys.journal.embedders.base import EmbedderFailed
 from pepys.journal.fusion import calibrated
 from pepys.journal.milvus import database, embedding, index, relevance
 from tests.journal import milvus_lite_imitated
@@ -608,8 +609,13 @@ def test_status_tells_what_there_is(filled: Shared) -> None:
     known = filled.index().status()
 
     assert (known.chunks, known.embedder, known.pending) == (2, f"openai {MODEL}", False)
-    assert known.bytes > 0
-    assert known.note == f"Milvus {filled.database}"
+    assert known.note.startswith(f"Milvus {filled.database} (")
+    text = filled.project.call("journal.status", {}, **filled.project.config(engine="milvus"))["text"]
+    assert f"backend: available (engine milvus, embedder openai {MODEL})" in text
+    assert "indexed chunks: 2" in text
+    assert f"index note: {known.note}" in text
+    assert "index: ok (last indexed " in text
+    assert "index directory" not in text
 
 
 def test_without_pymilvus_there_are_instructions(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -749,6 +755,23 @@ def test_ollama_answers_in_its_own_shape(endpoint: Endpoint) -> None:
     named = embedding.named({"embedding.provider": "ollama", "embedding.base_url": endpoint.url}, {})
 
     assert [len(vector) for vector in named.vectors(["one", "two"])] == [64, 64]
+
+
+def test_an_endpoint_that_is_out_of_order_is_not_asked_at_every_search(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = embedding.named({"embedding.provider": "openai", "embedding.base_url": endpoint.url}, {})
+    endpoint.failing = True
+    for _ in range(3):
+        with pytest.raises(EmbedderFailed, match="answered 503"):
+            model.vectors(["varnish"])
+    endpoint.failing = False
+    assert len(endpoint.asked) == 1
+
+    late = time.monotonic() + 31
+    monkeypatch.setattr(time, "monotonic", lambda: late)
+
+    assert len(model.vectors(["varnish"])) == 1
 
 
 def test_batches_are_as_large_as_configured(endpoint: Endpoint) -> None:

@@ -58,7 +58,7 @@ class Status(NamedTuple):
 
     chunks: int | None  # None: there is none yet
     embedder: str  # the name of what makes its vectors, such as static
-    bytes: int = 0  # on disk
+    bytes: int = 0  # on disk, of what lies in the place's directory
     pending: bool = False  # files of the store are not indexed as they are now
     purge_pending: bool = False  # a forgotten text may still lie in the index; see `Index.purge`
     note: str = ""  # anything else that a person should know, in one line; failed files of the last refresh

@@ -121,7 +121,8 @@ def _index(measured: Status | None, place: Place, runtime: Runtime) -> Iterator[
         yield "indexed chunks: 0 (not indexed yet; the next search does it)"
     else:
         yield f"indexed chunks: {measured.chunks}{' (files changed since)' if measured.pending else ''}"
-        yield f"index directory: {place.directory} ({measured.bytes} bytes)"
+        if measured.bytes:
+            yield f"index directory: {place.directory} ({measured.bytes} bytes)"
     if measured.purge_pending:
         yield "index: purge_pending (a forgotten text may still lie in it; the next search or index run removes it)"
     if measured.note:

@@ -26,4 +26,5 @@ def opened(place: Place, settings: Journal, env: Mapping[str, str]) -> SharedInd
 
     shared = memsearch.settings(env, place.repository)
     database = Database.configured(shared, env, place.repository, settings.search_timeout_ms)
-    return SharedIndex(place, shared, database, embedding.named(shared, env), env)
+    model = embedding.named(shared, env, settings.search_timeout_ms / 1000)
+    return SharedIndex(place, shared, database, model, env)

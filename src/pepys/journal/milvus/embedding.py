@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from pepys.journal.constants import PROBE_MEMORY_MS
 from pepys.journal.embedders.base import EmbedderFailed
 
 BATCH = 64
-TIMEOUT_S = 60.0
+BATCH_TIMEOUT_S = 60.0
 
 _ERROR_CHARS = 200
 
@@ -75,8 +77,8 @@ class Embedding:
         return len(vector)
 
 
-def named(shared: Mapping[str, Any], env: Mapping[str, str]) -> Embedding:
-    """The model that memsearch's configuration *shared* names."""
+def named(shared: Mapping[str, Any], env: Mapping[str, str], timeout_s: float = 30.0) -> Embedding:
+    """The model that memsearch's configuration *shared* names; a query waits for it for *timeout_s* seconds."""
     name = str(shared.get("embedding.provider") or "")
     if not name:
         return Embedding(
@@ -97,15 +99,16 @@ def named(shared: Mapping[str, Any], env: Mapping[str, str]) -> Embedding:
     if "://" not in base:
         base = f"http://{base}"  # as OLLAMA_HOST has it
     key = str(shared.get("embedding.api_key") or env.get(provider.key_variable) or "")
-    return Remote(shown, model or provider.model, base + provider.path, key, _batch(shared))
+    return Remote(shown, model or provider.model, base + provider.path, key, _batch(shared), timeout_s)
 
 
 class Remote(Embedding):
-    """One behind an endpoint."""
+    """One behind an endpoint. While it is out of order, it is asked twice a minute, and not at every search."""
 
-    def __init__(self, name: str, model: str, url: str, key: str, batch: int = BATCH) -> None:
+    def __init__(self, name: str, model: str, url: str, key: str, batch: int, timeout_s: float) -> None:
         super().__init__(name, model)
-        self._model, self.url, self._key, self._batch = model, url, key, batch
+        self._model, self.url, self._key, self._batch, self._timeout_s = model, url, key, batch, timeout_s
+        self._failed: tuple[EmbedderFailed, float] | None = None  # until when it is taken to be so
 
     def vectors(self, texts: Sequence[str]) -> list[list[float]]:
         """See `Embedding`."""
@@ -115,7 +118,17 @@ class Remote(Embedding):
         return made
 
     def _some(self, texts: list[str]) -> list[list[float]]:
-        answer = self._posted({"model": self._model, "input": texts})
+        if self._failed and time.monotonic() < self._failed[1]:
+            raise self._failed[0]
+        try:
+            return self._answered(texts)
+        except EmbedderFailed as error:
+            self._failed = error, time.monotonic() + PROBE_MEMORY_MS / 1000
+            raise
+
+    def _answered(self, texts: list[str]) -> list[list[float]]:
+        timeout_s = self._timeout_s if len(texts) == 1 else max(self._timeout_s, BATCH_TIMEOUT_S)
+        answer = self._posted({"model": self._model, "input": texts}, timeout_s)
         found: list[Any] = []
         match answer:
             case {"data": [*rows]}:  # the OpenAI API's, which others copy
@@ -127,7 +140,7 @@ class Remote(Embedding):
             raise EmbedderFailed(f"{self.url} answered without a vector for each text")
         return [[float(value) for value in vector] for vector in found]
 
-    def _posted(self, body: Mapping[str, Any]) -> Any:
+    def _posted(self, body: Mapping[str, Any], timeout_s: float) -> Any:
         if not self.url.startswith(("https://", "http://")):
             raise EmbedderFailed(f"embedding.base_url is no web address: {self.url}")
         headers = {
@@ -136,7 +149,7 @@ class Remote(Embedding):
         }
         request = Request(self.url, json.dumps(body).encode("utf-8", "replace"), headers)  # noqa: S310
         try:
-            with build_opener(_StaysThere).open(request, timeout=TIMEOUT_S) as response:
+            with build_opener(_StaysThere).open(request, timeout=timeout_s) as response:
                 return json.load(response)
         except HTTPError as error:
             with error:

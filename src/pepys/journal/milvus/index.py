@@ -321,7 +321,8 @@ class SharedIndex:
 
     def status(self) -> Status:
         """See `Index`."""
-        note = "; ".join(filter(None, (f"Milvus {self._database.shown}", self._embedding.missing, self._why)))
+        where = f"Milvus {self._database.shown}{self._size()}"
+        note = "; ".join(filter(None, dict.fromkeys((where, self._embedding.missing, self._why))))
         try:
             with self._borrowed() as collection:
                 count: int | None = collection.count()
@@ -331,7 +332,7 @@ class SharedIndex:
             count, note = None, f"{note}; {error}"
         listed = self._listed()
         pending = bool(listed) and (bool(self._unable()) or listed != (self._settled or listed))
-        return Status(count, self._embedding.name, self._bytes(), pending, self._purging.exists(), note)
+        return Status(count, self._embedding.name, 0, pending, self._purging.exists(), note)
 
     def close(self) -> None:
         """See `Index`."""
@@ -396,11 +397,11 @@ class SharedIndex:
             return None
         return dict(sorted(found.items()))
 
-    def _bytes(self) -> int:
-        if self._database.path is None:
-            return 0
-        folder = Path(self._database.path, "collections", self._place.collection)
-        return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    def _size(self) -> str:
+        folder = Path(self._database.path or "", "collections", self._place.collection)
+        if self._database.path is None or not folder.is_dir():
+            return ""
+        return f" ({sum(file.stat().st_size for file in folder.rglob('*') if file.is_file())} bytes)"
 
 
 _KNOWN = ("chunk_hash", "source", "start_line", "end_line", "content")
