@@ -81,7 +81,8 @@ class Coverage:
     def _state(self, reasons: Iterable[str], *, whole: bool) -> str:
         if whole:
             return "ready"
-        if not self._indexed and ("source_unavailable" in reasons or "index_unavailable" in reasons):
+        unindexed = "index_unavailable" in reasons and self._skipped
+        if not self._indexed and ("source_unavailable" in reasons or unindexed):
             return "error"
         return "catching-up" if {"catching_up", "scan_budget"} & set(reasons) else "partial"
 
