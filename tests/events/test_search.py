@@ -481,6 +481,19 @@ def test_what_is_left_out_of_search_is_marked_in_snippets_and_named_in_reads(sho
     assert "notSearchedRanges" not in shop.read("one", "b")["fragments"][0]
 
 
+@pytest.mark.requirement("events.oversized")
+def test_no_match_is_shown_across_what_is_left_out(shop: Shop) -> None:
+    half = MAX_PASSAGE_CHARS // 2
+    first = " headword tailword and headword"
+    text = "y" * (half - len(first)) + first + "x " * 50 + "tailword " + "z" * (half - 9)
+    shop.session("one", user("a", None, text))
+
+    (hit,) = shop.search('"headword tailword"')["hits"]
+
+    assert "headword […] tailword" in hit["snippet"]
+    assert [hit["snippet"][start:end] for start, end in hit["matches"]] == ["headword tailword"]
+
+
 @pytest.mark.requirement("events.kinds")
 @pytest.mark.parametrize("type_", ["compaction", "branch_summary"])
 def test_summaries_whose_words_are_called_text_are_found_too(shop: Shop, type_: str) -> None:
