@@ -94,6 +94,7 @@ def test_a_session_that_is_not_there_is_an_error(pepys: Pepys, home: Path) -> No
     assert run.stdout == ""
 
 
+@pytest.mark.requirement("events.authorised.alike")
 def test_a_session_of_another_workspace_is_not_there(pepys: Pepys, branched: str) -> None:
     foreign, missing = pepys("tree", branched), pepys("tree", "/nowhere.jsonl")
 
