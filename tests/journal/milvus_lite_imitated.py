@@ -59,7 +59,8 @@ class _Anything:
 class MilvusClient:
     def __init__(self, uri: str, **more: Any) -> None:
         CONNECTED.append({"uri": uri, **more})
-        self._root = Path(uri.partition("://")[2] or uri)
+        # A server's data lies at the path of its address, so that it is below the test's own directory.
+        self._root = Path("/" + uri.partition("://")[2].partition("/")[2] if "://" in uri else uri)
         self._path, self._loaded = uri, set[str]()
         if "://" not in uri and uri not in _SERVERS:
             if self._root.is_file():

@@ -659,7 +659,7 @@ def test_a_server_is_reached_by_its_address_and_token(
 ) -> None:
     milvus_lite_imitated.installed(monkeypatch)
     shared = Shared(project, endpoint)
-    shared.configure(more=f'[milvus]\nuri = "https://me:secret@{tmp_path}/cloud"\ntoken = "env:ZILLIZ"\n')
+    shared.configure(more=f'[milvus]\nuri = "https://me:secret@cloud.invalid{tmp_path}/cloud"\ntoken = "env:ZILLIZ"\n')
     project.env["ZILLIZ"] = "t0"
     project.write_day(f"{entry('22:41', 'moved the hot cache to Redis')}{entry('22:55', 'dropped varnish')}")
     own = shared.index()
@@ -669,7 +669,7 @@ def test_a_server_is_reached_by_its_address_and_token(
     own.purge()
 
     (connection,) = milvus_lite_imitated.CONNECTED  # kept between calls: a server locks nobody out
-    assert (connection["uri"], connection["token"]) == (f"https://me:secret@{tmp_path}/cloud", "t0")
+    assert (connection["uri"], connection["token"]) == (f"https://me:secret@cloud.invalid{tmp_path}/cloud", "t0")
     assert best.chunk.text.endswith("- dropped varnish")
     assert "secret" not in own.status().note
     assert json.loads(shared.state_file.read_text())["milvus_uri"].startswith("https://")
