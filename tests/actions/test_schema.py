@@ -109,12 +109,21 @@ def test_what_the_schema_accepts_is_parsed_value_for_value(cls: type, data: st.D
             assert not (parameter.type is int and isinstance(found, float))
 
 
+def parsed_by(cls: type) -> dict[str, Any]:
+    """The schema of *cls*, but for lists of texts that the action itself refuses, with an answer of its own."""
+    described = schema.json_schema(cls)
+    for name, parameter in schema.parameters(cls).items():
+        if parameter.type is str:
+            described["properties"][name].pop("enum", None)
+    return described
+
+
 @pytest.mark.parametrize("cls", REQUESTS, ids=lambda cls: cls.__name__)
 @given(data=st.data())
 def test_parsing_refuses_exactly_what_the_schema_refuses_after_repair(cls: type, data: st.DataObject) -> None:
     names = [*schema.parameters(cls), "nonsense", "q", "page_size"]
     args = data.draw(st.dictionaries(st.sampled_from(names), JSON, max_size=4))
-    accepted = fits(schema.repair(cls, args), schema.json_schema(cls))
+    accepted = fits(schema.repair(cls, args), parsed_by(cls))
 
     try:
         schema.parse(cls, args, "x")
