@@ -6,13 +6,14 @@ A run of some tests is not judged.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pepys.errors import PepysError
+from pepys.events import coverage as events
 from pepys.model.coverage import REASONS, Coverage
 from tests.requirements import REQUIREMENTS
 
@@ -34,19 +35,27 @@ class Shown:
         self._listen()
 
     def _listen(self) -> None:
-        made, shown = PepysError.__init__, Coverage.as_json
+        made = PepysError.__init__
 
         def make(error: PepysError, *args: Any, **keywords: Any) -> None:
             if sys._getframe(1).f_globals["__name__"].startswith("pepys."):  # not the ones that tests make
                 self._codes.add(error.code)
             made(error, *args, **keywords)
 
-        def show(coverage: Coverage) -> dict[str, object]:
-            self._reasons |= coverage.reasons
-            return shown(coverage)
-
         PepysError.__init__ = make  # type: ignore[assignment,method-assign]
-        Coverage.as_json = show  # type: ignore[assignment,method-assign]
+        for cls in (Coverage, events.Coverage):
+            cls.as_json = self._noting(cls.as_json)  # type: ignore[method-assign]
+
+    def _noting(self, shown: Callable[..., dict[str, object]]) -> Callable[..., dict[str, object]]:
+        """The same, but that the reasons in what it returns are noted."""
+
+        def show(coverage: object) -> dict[str, object]:
+            result = shown(coverage)
+            reasons = result["reasons"]
+            self._reasons.update(map(str, reasons if isinstance(reasons, list) else ()))
+            return result
+
+        return show
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: Sequence[pytest.Item]) -> None:
