@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pepys.errors import InvalidEventArgument, InvalidQuery
+from pepys.events import search
 from pepys.index.document import MAX_PASSAGE_CHARS
 from tests.events.shop import Shop, calls, named, result
 from tests.recall.diary import Json, branch_summary, compacted, custom, ran, returned, said, thought, user
@@ -503,3 +504,24 @@ def test_summaries_whose_words_are_called_text_are_found_too(shop: Shop, type_: 
 
     assert hit["semanticKind"] == {"compaction": "summary.compaction", "branch_summary": "summary.branch"}[type_]
     assert shop.search("needle")["coverage"].get("diagnostics") is None
+
+
+@pytest.mark.requirement("events.query.and_within_fragment")
+def test_of_candidates_read_in_vain_the_answer_says_that_there_are_more(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "MAX_READ", 24)  # instead of 2,000
+    parents = [None, *(f"e{number}" for number in range(40))]
+    shop.session(
+        "one",
+        *(
+            calls(f"e{number}", parents[number], (f"c{number}", "grep", {"pattern": "alpha"}), text="beta")
+            for number in range(40)
+        ),
+    )
+
+    answer = shop.search("alpha beta")
+
+    assert answer["hits"] == []
+    assert answer["coverage"]["state"] == "partial"
+    assert "fragment_budget" in answer["coverage"]["reasons"]
