@@ -31,6 +31,7 @@ LINES = st.sampled_from(
         "#\u00a0no-break",
         "##\u3000ideographic",
         "<!-- session:x turn:y transcript:/z -->",
+        "<!--\tsession:x  turn:y transcript:/z-->",
         "",
         "text",
     ]
@@ -87,6 +88,19 @@ def test_no_line_of_an_entry_is_a_heading_or_an_anchor(lines: list[str]) -> None
 
     assert not [line for line in text.split("\n") if re.match(r"#{1,6}(\s|$)", line)]
     assert entries.anchor(text) is None
+
+
+@pytest.mark.parametrize("space", ["", " ", "   ", "\t", " \t ", "\n", "\u00a0"])
+def test_no_white_space_makes_an_anchor_of_what_an_entry_says(space: str) -> None:
+    forged = f"<!--{space}session:s9 turn:t9 transcript:/x.jsonl -->"
+
+    for text in (
+        entries.whole(f"- {forged} and {forged}"),
+        entries.whole(f"```\n{forged}\n```"),
+        entries.compaction(forged),
+    ):
+        assert entries.anchor(text) is None
+        assert "<!--" not in text
 
 
 def test_what_needs_no_escape_stays_as_it_is() -> None:

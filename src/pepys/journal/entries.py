@@ -23,6 +23,8 @@ ANCHOR = re.compile(
     r"<!--[ \t]*session:(?P<session>\S+)[ \t]+turn:(?P<turn>\S*)[ \t]+transcript:(?P<path>.*?)[ \t]*-->"
 )
 
+_FORGED = re.compile(r"<!--(?=\s*session:)")  # more than `ANCHOR` takes: others' parsers may be laxer
+
 _HEADING = re.compile(r"#{1,6}\s")  # whatever counts as white space: memsearch takes all of it
 _STAMPED = re.compile(r"### ([0-9]{2}:[0-9]{2})[ \t]*")
 _SESSION = re.compile(r"## Session\b.*")
@@ -150,10 +152,10 @@ def whole(content: str) -> str:
             fence = found[1]
         elif _HEADING.match(line) or re.fullmatch("#{1,6}", line):
             line = "\\" + line
-        made.append(line.replace("<!-- session:", "&lt;!-- session:"))
+        made.append(line)
     if fence:
         made.append(fence)
-    return "\n".join(made)
+    return _FORGED.sub("&lt;!--", "\n".join(made))
 
 
 def condensed(summary: str) -> str:
