@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +21,7 @@ from pepys.journal.chunk import pieces, shared_ids
 from pepys.journal.embedders import static
 from pepys.journal.embedders.base import Embedder, EmbedderFailed, Rarity
 from pepys.journal.fusion import Calibration
-from pepys.journal.index import StoreIndex
+from pepys.journal.index import StoreIndex, _stamp
 from pepys.journal.ledger import Ledger
 from pepys.journal.lexicon import Lexicon
 
@@ -615,6 +616,56 @@ def test_a_damaged_index_is_made_anew(home: Home, damaged: str) -> None:
 
     assert sorted(last(hit) for hit in other.search("cache varnish", 5)) == ["dropped varnish", "moved the cache"]
     other.close()
+
+
+def settle(home: Home) -> None:
+    """As after some seconds: the files' stamps prove that they are unchanged, and nothing is read again."""
+    ledger = Ledger(os.path.join(home.place.directory, "ledger.sqlite"))
+    for path in home.store.iterdir():
+        with ledger.transaction():
+            ledger.seen(path.name, _stamp(path.stat()), 2**62)
+    ledger.close()
+
+
+@pytest.mark.requirement("journal.index.disposable")
+@pytest.mark.parametrize("damaged", ["removed", "meta.json", "*.term", "*.idx", "*.fast", "*.fieldnorm"])
+def test_damaged_words_are_made_anew_though_no_file_changed(home: Home, damaged: str) -> None:
+    home.write(MONDAY, *(entry("10:00", f"moved the cache {number}") for number in range(50)))
+    home.write(MONDAY, entry("11:00", "dropped varnish"))
+    home.index.refresh()
+    home.index.close()
+    settle(home)
+    words = Path(home.place.directory, "text-1")
+    if damaged == "removed":
+        shutil.rmtree(words)
+    for path in words.glob(damaged):
+        data = path.read_bytes()
+        path.write_bytes(data[:9] + bytes(~byte & 255 for byte in data[9:20]) + data[20:])
+
+    other = home.again()
+
+    with pytest.raises(BackendMissing, match="damaged"):
+        other.status()
+    other.refresh()
+    assert last(other.search("varnish", 5)[0]) == "dropped varnish"
+    assert other.status().chunks == 51
+    other.close()
+
+
+@pytest.mark.requirement("journal.index.disposable")
+def test_damage_that_only_a_search_sees_is_repaired_by_it(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.write(MONDAY, entry("10:00", "moved the cache"))
+    home.index.refresh()
+    best, raised = Lexicon.best, [ValueError("corrupted")]
+
+    def failing(self: Lexicon, *args: Any) -> Any:
+        if raised:
+            raise raised.pop()
+        return best(self, *args)
+
+    monkeypatch.setattr(Lexicon, "best", failing)
+
+    assert [last(hit) for hit in home.index.search("cache", 5)] == ["moved the cache"]
 
 
 @pytest.mark.requirement("journal.index.disposable")

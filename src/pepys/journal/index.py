@@ -125,15 +125,18 @@ class StoreIndex:
             try:
                 return self._refreshed(budget_s)
             except DAMAGED as error:
-                if isinstance(error, sqlite3.OperationalError):
-                    raise  # locked, or no room: nothing is wrong with what is there
-                # It is derived: what is damaged is made anew, once.
-                self.close()
-                with exclusive(self._lock(), PURGE_WAIT_S) as obtained:
-                    if not obtained:
-                        raise
-                    self._discard()
+                self._discarded(error)
             return self._refreshed(budget_s)
+
+    def _discarded(self, error: Exception) -> None:
+        """What is damaged goes: it is derived, and made anew once. Raises *error* where that cannot help."""
+        if isinstance(error, sqlite3.OperationalError):
+            raise error  # locked, or no room: nothing is wrong with what is there
+        self.close()
+        with exclusive(self._lock(), PURGE_WAIT_S) as obtained:
+            if not obtained:
+                raise error
+            self._discard()
 
     def _refreshed(self, budget_s: float | None) -> Refreshed:
         deadline = None if budget_s is None else time.monotonic() + budget_s
@@ -143,13 +146,16 @@ class StoreIndex:
         if listed is None:
             return Refreshed(len(known), _count(known), 0, 0, {}, False)
         behind = self._behind(listed, known)
-        if not behind and listed.keys() == known.keys() and not (self._exists() and self._open().noted("purge")):
+        purging = self._exists() and self._open().noted("purge")
+        if not behind and listed.keys() == known.keys() and not purging and self._holds_words():
             return Refreshed(len(listed), _count(known), 0, 0, {}, False)
         wait_s = PURGE_WAIT_S if budget_s is None else max(0.0, min(LOCK_WAIT_S, budget_s))
         with self._writing(wait_s) as obtained:
             if not obtained:
                 self._unread = behind
                 return Refreshed(len(listed), _count(known), 0, 0, {}, True)
+            if not self._holds_words():
+                raise ValueError("the words of some chunks are gone")
             work = _Work(self, listed, deadline)
             done = work.done()
             self._unread = work.unread
@@ -255,7 +261,15 @@ class StoreIndex:
         if k < 1:
             return []
         with self._usable():
-            return _merged(self._indexed(query, k, path_prefix), self._scanned_rest(query, path_prefix), k)
+            try:
+                return self._searched(query, k, path_prefix)
+            except DAMAGED as error:
+                self._discarded(error)  # some damage is only seen by who looks something up
+            self._refreshed(None)
+            return self._searched(query, k, path_prefix)
+
+    def _searched(self, query: str, k: int, path_prefix: str | None) -> list[Hit]:
+        return _merged(self._indexed(query, k, path_prefix), self._scanned_rest(query, path_prefix), k)
 
     def _indexed(self, query: str, k: int, path_prefix: str | None) -> list[Hit]:
         known = {one.id: one.path for one in self._known().values()}
@@ -410,6 +424,12 @@ class StoreIndex:
             size = sum(file.stat().st_size for file in Path(self._place.directory).rglob("*") if file.is_file())
             behind = listed is not None and (listed.keys() != known.keys() or bool(self._behind(listed, known)))
             ledger = self._open()
+            if not self._holds_words():
+                raise BackendMissing(
+                    f"the index in {self._place.directory} is damaged",
+                    f"The memory index in {self._place.directory} is damaged; the next search makes it anew out of the "
+                    "daily files.",
+                )
             return Status(_count(known), embedder.name, size, behind, bool(ledger.noted("purge")), ledger.noted("note"))
 
     def close(self) -> None:
@@ -462,6 +482,18 @@ class StoreIndex:
             lexicon.reload()
             self._read = version
         return lexicon
+
+    def _holds_words(self) -> bool:
+        """Whether no chunk lacks its words; more than chunks there are those of readings that were replaced.
+
+        Without the lock only yes is sure: another process may be between words and rows.
+        """
+        if not (known := self._known()):
+            return True
+        try:
+            return self._read_words().documents >= _count(known)
+        except ValueError:
+            return False
 
     def _text(self) -> str:
         return self._open().noted("text") or "text-1"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
 HEAP_BYTES = 48 << 20
 MANY_SEGMENTS = 24
+
+_CHECKED = ("term", "idx", "fast", "fieldnorm")
+"""The files of a segment that are read; all of them are there."""
 
 Field = Literal["own", "context"]
 
@@ -33,9 +38,11 @@ class Lexicon:
 
         Raises:
             OSError: It cannot be created.
-            ValueError: What is there is no index of ours.
+            ValueError: What is there is no index of ours, or not as it was written.
         """
         if directory is not None and Path(directory, "meta.json").exists():
+            if not all(map(_sound, _segments(Path(directory)))):
+                raise ValueError(f"{directory} is damaged")  # looked into, it would make tantivy panic, or find nothing
             self._index = tantivy.Index.open(directory)
         elif directory is None or not create:
             self._index = tantivy.Index(_schema())
@@ -129,6 +136,28 @@ class Lexicon:
         if self._writer is None:
             self._writer = self._index.writer(HEAP_BYTES, 1)
         return self._writer
+
+
+def _segments(directory: Path) -> Iterator[Path]:
+    """The files of what is committed; others may just be being written."""
+    known = json.loads((directory / "meta.json").read_bytes())
+    for segment in known["segments"] if isinstance(known, dict) else ():
+        for kind in _CHECKED:
+            yield directory / f"{segment['segment_id'].replace('-', '')}.{kind}"
+
+
+def _sound(path: Path) -> bool:
+    """A file's checksum stands in JSON behind its data, then the length of the JSON and a mark, four bytes each."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return True  # merged away just now
+    size = int.from_bytes(data[-8:-4], "little")
+    end = len(data) - 8 - size
+    try:
+        return end >= 0 and int(json.loads(data[end:-8])["crc"]) == zlib.crc32(data[:end])
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def _schema() -> tantivy.Schema:
