@@ -133,6 +133,18 @@ def test_no_exchange_is_captured_twice_not_even_by_another_process(
     assert len(bodies(project)) == 1
 
 
+@pytest.mark.requirement("journal.capture.entry")
+def test_a_file_of_the_store_that_cannot_be_read_costs_no_exchange_and_is_told(project: Project) -> None:
+    (project.store / "notes.md").mkdir(parents=True)
+
+    answer = settle(project, project.talk(), Model())
+
+    assert answer["captured"] is True
+    assert "turn:a1 " in project.day().read_text()
+    [session] = live.of_store(str(project.store))
+    assert [str(project.store / "notes.md") in why for why in session.failures] == [True]
+
+
 @pytest.mark.requirement("journal.capture.no_memory_of_memory")
 def test_what_extensions_injected_is_not_captured(project: Project) -> None:
     path, model = (

@@ -151,6 +151,24 @@ def test_a_session_that_cannot_be_read_is_named_and_the_others_are_captured(two:
     assert done.captured == 3
 
 
+def test_a_file_of_the_store_that_cannot_be_read_is_named_and_past_sessions_are_captured(two: Project) -> None:
+    (two.store / "notes.md").mkdir(parents=True)
+
+    done = run(two)
+
+    assert done.captured == 3
+    assert list(done.failed) == [str(two.store / "notes.md")]
+
+
+def test_an_exchange_is_captured_although_a_file_of_the_store_cannot_be_read(project: Project) -> None:
+    (project.store / "notes.md").mkdir(parents=True)
+
+    outcome = one(project, project.talk())
+
+    assert outcome.captured
+    assert [str(project.store / "notes.md") in why for why in outcome.unread] == [True]
+
+
 def test_an_exchange_under_way_is_left_for_later(project: Project) -> None:
     project.session("s1", user("u1", None, "one"), said("a1", "u1", "first"), user("u2", "a1", "two"))
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from pepys.errors import PepysError
 from pepys.journal import distil, store
 from pepys.journal.entries import Anchor, blocks
 from pepys.journal.exchange import Exchange
@@ -73,15 +74,26 @@ class Capture:
         return Captured(store.append(self._store, self._moment, content, self.anchor), kind, why)
 
 
-def captured(directory: str) -> set[tuple[str, str]]:
-    """(session, entry) of every anchor in a store: what must not be captured again.
+class Known(NamedTuple):
+    """What a store says was captured."""
 
-    It is derived from the daily files, so that no index that is deleted makes anything be captured twice.
+    turns: set[tuple[str, str]]  # (session, entry) of every anchor
+    unread: dict[str, str]  # daily files that could not be read, whose anchors are not known -> why
+
+
+def captured(directory: str) -> Known:
+    """What must not be captured again: the anchors in a store.
+
+    They are derived from the daily files, so that no index that is deleted makes anything be captured twice. A file
+    that cannot be read is passed over: an exchange that is captured twice is better than one that is lost.
     """
-    found = set()
+    known = Known(set(), {})
     folder = Path(directory)
     for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
-        for block in blocks(store.read(str(path))):
-            if block.anchor:
-                found.add((block.anchor.session, block.anchor.turn))
-    return found
+        try:
+            text = store.read(str(path))
+        except (OSError, PepysError) as error:
+            known.unread[str(path)] = str(error)
+            continue
+        known.turns.update((block.anchor.session, block.anchor.turn) for block in blocks(text) if block.anchor)
+    return known

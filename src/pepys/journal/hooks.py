@@ -103,7 +103,9 @@ def settled(context: Context, runtime: Runtime, request: SettledRequest) -> Json
         if window is None:
             return _not("nothing was said since")
         if now.seen is None:
-            now.seen = capture.captured(found.store)
+            known = capture.captured(found.store)
+            now.seen = known.turns
+            now.failures.extend(known.unread.values())
         # A rejected exchange is over too: it must not leak into the next one's entry.
         now.looked_at = window.last.id
         if why := "the run was aborted" if request.aborted else window.rejected:

@@ -28,7 +28,7 @@ class LiveSession:
         snapshot: As of the last checkpoint; None before the first one.
         looked_at: The last message that capture looked at, whether it passed the gates or not; None: none yet.
         seen: (session, entry) of what the store held when this process first looked; None: it has not looked.
-        failures: Why captures could not be written, the newest last.
+        failures: Why captures could not be written, or what of the store could not be read, the newest last.
         auto_context: Its search beside prompts; None while that is off, or no prompt has come yet.
     """
 

@@ -37,6 +37,7 @@ class Outcome(NamedTuple):
 
     captured: Captured | None
     why: str = ""  # where it was not
+    unread: tuple[str, ...] = ()  # why daily files could not be read: it may stand in one of them already
 
 
 def capture_one(context: Context, runtime: Runtime, path: str, turn: str | None) -> Outcome:
@@ -59,12 +60,13 @@ def capture_one(context: Context, runtime: Runtime, path: str, turn: str | None)
     here = _scope(session.cwd, context)
     if why := found.rejected:
         return Outcome(None, why)
-    if (session.id, found.last.id or "") in capture.captured(here.store):
+    known = capture.captured(here.store)
+    if (session.id, found.last.id or "") in known.turns:
         return Outcome(None, "it was captured before")
     made = Capture(session, found, _moment(found, context), here.store)
     done = made.run(context.complete, lambda: None)
     runtime.written(scope.place(here, context))
-    return Outcome(done)
+    return Outcome(done, unread=tuple(known.unread.values()))
 
 
 class Backfilled(NamedTuple):
@@ -75,7 +77,7 @@ class Backfilled(NamedTuple):
     captured: int
     before: int  # exchanges that were captured before
     rejected: int  # exchanges that do not pass the gates
-    failed: dict[str, str]  # sessions that could not be read -> why
+    failed: dict[str, str]  # sessions and daily files that could not be read -> why
 
 
 def backfill(
@@ -98,10 +100,10 @@ def backfill(
             f"{model} cannot be called: no endpoint is configured.", hint="Set journal.modelApi and journal.model."
         )
     here = scope.of(context)
-    known = capture.captured(here.store)
+    known, unread = capture.captured(here.store)
     cursor = Cursor(here, context)
     counts = {"sessions": 0, "elsewhere": 0, "captured": 0, "before": 0, "rejected": 0}
-    failed: dict[str, str] = {}
+    failed = dict(unread)
     found = _sources(context)
     total = sum(each.stamp.size for each in found)
     done = 0

@@ -150,12 +150,16 @@ def _capture(workspace: Workspace, args: argparse.Namespace, out: Output) -> int
     outcome = past.capture_one(workspace.context, workspace.runtime(), path, args.turn)
     done = outcome.captured
     if out.as_json:
-        out.json({"captured": done is not None, **(done._asdict() if done else {"why": outcome.why})})
+        body = done._asdict() if done else {"why": outcome.why}
+        out.json({"captured": done is not None, **body, **({"unread": outcome.unread} if outcome.unread else {})})
     elif done is None:
         out.note(f"Nothing was captured: {outcome.why}.")
     else:
         what = {"distilled": "", "extract": " as an extract: there is no model", "marker": f" as a marker: {done.why}"}
         out.line(f"Captured into {done.path}{what[done.kind]}")
+    if not out.as_json:
+        for why in outcome.unread:
+            out.note(why)
     return 0
 
 
