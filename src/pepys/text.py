@@ -121,20 +121,13 @@ def part_line(text: str) -> str:
     return " ".join(found)
 
 
-def distinct_parts(text: str, line: str) -> tuple[str, ...]:
+def distinct_parts(text: str, line: str) -> set[str]:
     """The distinct words of `part_line`, given the `token_line` of *text* too: little is looked at twice."""
     if not line.isascii():
-        return tuple(dict.fromkeys(part_line(text).split()))
-    joined: dict[str, None] = {}
-    at = line.find("_")
-    while at >= 0:
-        start, end = line.rfind(" ", 0, at) + 1, line.find(" ", at)
-        if end < 0:
-            end = len(line)
-        joined[line[start:end]] = None
-        at = line.find("_", end)
-    words = " ".join(token for token in joined if not token.startswith(GIANT)).replace("_", " ").split()
-    return tuple(dict.fromkeys(words))
+        return set(part_line(text).split())
+    if "_" not in line:
+        return set()
+    return set("_".join([token for token in line.split() if "_" in token]).split("_")) - {""}
 
 
 def cjk_line(text: str) -> str:

@@ -370,17 +370,17 @@ def _schema() -> tantivy.Schema:
 
 def _engine_document(document: Document) -> tantivy.Document:
     made = tantivy.Document()
-    parts: dict[str, None] = {}
+    parts: set[str] = set()
     for field, text in document.passages:
         for piece in pieces(text):
             line = token_line(piece)
             made.add_text(field, line)
             if field in EVENT_FIELDS:
-                parts.update(dict.fromkeys(distinct_parts(piece, line)))
+                parts |= distinct_parts(piece, line)
                 if not line.isascii() and (characters := cjk_line(piece)):
                     made.add_text("cjk", characters)
     if parts:
-        made.add_text("parts", " ".join(parts))
+        made.add_text("parts", " ".join(parts))  # in no order: places of parts are not kept
     for name in EXACT:
         value = getattr(document, name)
         if value is not None:
