@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from pepys.errors import InvalidArgument, MemoryNotFound, StoreCommandFailed
+from pepys.errors import InvalidArgument, MemoryNotFound, StoreCommandFailed, StoreUnavailable
 from pepys.journal import engines, scope
 from pepys.journal.base import NeverIndexed, Refreshed
 from tests.journal.plain import Plain
 from tests.journal.project import Project, command, entry
+from tests.journal.unreadable import unreadable
 
 pytestmark = pytest.mark.usefixtures("plain")
 
@@ -327,6 +328,22 @@ def test_this_project_under_a_scan_root_is_searched_once_and_silently(mesh: Mesh
 
     assert answer["searched"] == [str(mesh.project.root)]
     assert "collapsed" not in answer["text"]
+
+
+@pytest.mark.requirement("journal.fan_out.skipped")
+def test_a_project_that_cannot_be_looked_into_is_skipped_and_counted(
+    mesh: Mesh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = mesh.add("one", "cache one"), mesh.add("two", "cache two")
+    unreadable(monkeypatch, two)
+
+    answer = mesh.search("cache one")
+
+    assert answer["searched"] == [str(mesh.project.root), str(one)]
+    assert answer["skipped"] == [str(two)]
+    assert "2 projects searched, 1 skipped" in answer["text"]
+    with pytest.raises(StoreUnavailable, match="cannot be looked into"):
+        mesh.project.call("journal.expand", {"chunk_hash": "x", "project": str(two)}, env=mesh.env)
 
 
 @pytest.mark.requirement("journal.fan_out.skipped")

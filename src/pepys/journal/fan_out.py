@@ -5,19 +5,22 @@ Reading only: no store and no collection of another project is ever written; an 
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from pepys import paths
-from pepys.errors import InvalidArgument, MemoryNotFound
+from pepys.errors import InvalidArgument, MemoryNotFound, StoreUnavailable
 from pepys.journal import scope, state
 from pepys.journal.base import Hit, Place
 from pepys.journal.scope import STATE_FILE, TREE, Scope
 from pepys.model.context import Context
 
 VARIABLE = "PI_MEMSEARCH_SCAN_ROOTS"
+
+_NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 class Project(NamedTuple):
@@ -32,6 +35,7 @@ class Projects(NamedTuple):
 
     searched: tuple[Project, ...]  # this one first, then by path
     collapsed: tuple[str, ...]  # directories whose collection is that of a project before them
+    unreadable: tuple[str, ...] = ()  # directories that may hold a journal and cannot be looked into
 
 
 def projects(context: Context, here: Scope) -> Projects:
@@ -41,7 +45,8 @@ def projects(context: Context, here: Scope) -> Projects:
         InvalidArgument: No scan roots are set, or one of them cannot be listed; nothing was searched.
         StoreCommandFailed: The store command gave no usable answer for one of them.
     """
-    found = [here.directory, *_discovered(context)]
+    discovered, unreadable = _discovered(context)
+    found = [here.directory, *discovered]
     seen: set[str] = set()
     named: dict[str, Project] = {}
     collapsed = []
@@ -55,7 +60,7 @@ def projects(context: Context, here: Scope) -> Projects:
             collapsed.append(directory)
         else:
             named[project.place.collection] = project
-    return Projects(tuple(named.values()), tuple(collapsed))
+    return Projects(tuple(named.values()), tuple(collapsed), tuple(unreadable))
 
 
 def place(directory: str, context: Context, here: Scope) -> Place:
@@ -66,11 +71,15 @@ def place(directory: str, context: Context, here: Scope) -> Place:
 
     Raises:
         MemoryNotFound: It holds no store.
+        StoreUnavailable: Whether it does cannot be seen.
         StoreCommandFailed: The store command is set and gave no usable answer.
     """
     if os.path.realpath(directory) == os.path.realpath(here.directory):
         return scope.place(here, context)
-    store = _store(directory)
+    try:
+        store = _store(directory)
+    except OSError as error:
+        raise StoreUnavailable(f"{directory} cannot be looked into: {error.strerror or error}.") from error
     if store is None:
         raise MemoryNotFound(
             f"{directory} holds no memory store.", hint="Pass the project that a hit was labelled with, verbatim."
@@ -96,7 +105,8 @@ def merged(lists: Iterable[tuple[Project, Sequence[Hit]]], k: int) -> list[tuple
     return made
 
 
-def _discovered(context: Context) -> list[str]:
+def _discovered(context: Context) -> tuple[list[str], list[str]]:
+    """The directories under the scan roots that hold a store, and those of which that cannot be seen."""
     roots = context.config.journal.scan_roots
     if not roots:
         raise InvalidArgument(
@@ -104,6 +114,7 @@ def _discovered(context: Context) -> list[str]:
             hint=f"Set {VARIABLE}, or journal.scanRoots, to the directories that hold your projects.",
         )
     made: list[str] = []
+    unreadable: list[str] = []
     for root in roots:
         directory = str(paths.expand(root, context.env, context.cwd))
         try:
@@ -112,15 +123,27 @@ def _discovered(context: Context) -> list[str]:
             raise InvalidArgument(
                 f"The scan root {directory} cannot be listed: {error.strerror}.", hint=f"Correct {VARIABLE}."
             ) from error
-        made += [path for name in names if _store(path := os.path.join(directory, name))]
-    return made
+        for path in (os.path.join(directory, name) for name in names):
+            try:
+                made += [path] if _store(path) else []
+            except OSError:
+                unreadable.append(path)
+    return made, unreadable
 
 
 def _store(directory: str) -> str | None:
-    """The store of a project directory: below its `.memsearch`, or directly in it where it lies outside the repos."""
+    """The store of a project directory: below its `.memsearch`, or directly in it where it lies outside the repos.
+
+    Raises:
+        OSError: It cannot be looked into.
+    """
     for store in (os.path.join(directory, TREE, "memory"), os.path.join(directory, "memory")):
-        if Path(store).is_dir():
-            return store
+        try:
+            if stat.S_ISDIR(os.stat(store).st_mode):
+                return store
+        except OSError as error:
+            if error.errno not in _NOTHING_THERE:
+                raise
     return None
 
 

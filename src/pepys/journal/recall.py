@@ -153,7 +153,7 @@ def _found(runtime: Runtime, place: Place, request: SearchRequest, seconds: floa
 
 
 def _across(context: Context, runtime: Runtime, request: SearchRequest, found: fan_out.Projects) -> Json:
-    lists, skipped, pending = [], [], []
+    lists, skipped, pending = [], list(found.unreadable), []
     for number, project in enumerate(found.searched):
         # The call's own project is waited for; each other gets a moment, and the answer says where it was too short.
         seconds = budget_s(context) if number == 0 else PROJECT_INDEX_BUDGET_MS / 1000
