@@ -19,7 +19,7 @@ from tests.recall.diary import Diary, said, user
 def shop(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository, which is the working directory."""
     monkeypatch.setitem(engines.ENGINES, "pepys", "tests.journal.plain")
-    monkeypatch.setattr(store, "_HEADED", set())
+    monkeypatch.setattr(store, "_HEADED", {})
     monkeypatch.setattr(live, "SESSIONS", {})
     monkeypatch.delenv("MEMSEARCH_DIR", raising=False)
     root = home / "shop"

@@ -15,7 +15,7 @@ from tests.journal.project import Project
 def process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test is a process of its own: it knows no answers of store commands and no headings."""
     monkeypatch.setattr(scope, "_ANSWERS", {})
-    monkeypatch.setattr(store, "_HEADED", set())
+    monkeypatch.setattr(store, "_HEADED", {})
 
 
 @pytest.fixture

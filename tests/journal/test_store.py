@@ -39,12 +39,27 @@ def test_a_session_has_one_heading_a_file(tmp_path: Path) -> None:
     assert [line for line in text.split("\n") if line.startswith("## ")] == ["## Session 12:00", "## Session 12:01"]
 
 
+@pytest.mark.parametrize("others", ["", "\n## Session 11:00\n\n" + entry("11:00", "x" * 200, session="s2")])
+def test_a_file_that_another_process_emptied_begins_with_the_sessions_heading_again(
+    tmp_path: Path, others: str
+) -> None:
+    path = Path(store.append(str(tmp_path), NOON, "- x", origin()))
+    path.unlink()
+    if others:
+        (tmp_path / "other").write_text(others)
+        (tmp_path / "other").rename(path)
+
+    store.append(str(tmp_path), NOON, "- y", origin())
+
+    assert path.read_text() == others + "\n## Session 12:00\n\n" + entry("12:00", "y", session="s1", turn="t1")
+
+
 @pytest.mark.requirement("journal.writers.heading_seed")
 def test_a_fresh_process_reads_once_whether_the_heading_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.append(str(tmp_path), NOON, "- one", origin())
-    monkeypatch.setattr(store, "_HEADED", set())
+    monkeypatch.setattr(store, "_HEADED", {})
     reads: list[str] = []
     read = store.read
 

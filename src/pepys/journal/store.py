@@ -26,8 +26,11 @@ try:
 except ImportError:  # Windows, best effort
     fcntl = None  # type: ignore[assignment]
 
-_HEADED: set[tuple[str, str]] = set()
-"""(file, session) of which this process knows that the session's heading stands in the file."""
+_HEADED: dict[tuple[str, str], tuple[int, bytes]] = {}
+"""(file, session) that this process gave an entry, below the session's heading -> where its last one ends, and it.
+
+Where that does not stand there any more, somebody has taken something out, and the heading may have gone along.
+"""
 
 _WRITING = threading.Lock()
 
@@ -89,12 +92,13 @@ def append(store: str, moment: datetime, content: str, origin: Anchor | None = N
     session = (path, origin.session if origin else "")
     # Threads of this process would otherwise both find that the heading is missing.
     with _WRITING, _appending(path) as file:
-        heading = session not in _HEADED and not _has_heading(read(path), session[1])
+        heading = not _is_headed(session, file.fileno()) and not _has_heading(read(path), session[1])
         text = entries.printed(f"{moment:%H:%M}", content, origin, heading=heading)
         if not _ends_a_line(file.fileno()):
             text = "\n" + text  # somebody's editor left the last line open
-        _write(file.fileno(), text.encode("utf-8", "replace"))
-        _HEADED.add(session)
+        data = text.encode("utf-8", "replace")
+        _write(file.fileno(), data)
+        _HEADED[session] = (os.lseek(file.fileno(), 0, os.SEEK_CUR), data)
     return path
 
 
@@ -108,6 +112,11 @@ def append_text(store: str, day: date, text: str) -> str:
     with _appending(path) as file:
         _write(file.fileno(), text.encode("utf-8", "replace"))
     return path
+
+
+def _is_headed(session: tuple[str, str], descriptor: int) -> bool:
+    end, data = _HEADED.get(session, (0, b""))
+    return bool(data) and os.pread(descriptor, len(data), end - len(data)) == data
 
 
 def _has_heading(text: str, session: str) -> bool:
@@ -160,7 +169,7 @@ def remove(path: str, block: Block) -> bool:
             raise MemoryChanged(f"{path} changed since it was read.")
         left = entries.without(data.decode("utf-8", "surrogateescape"), block)
         for key in [key for key in _HEADED if key[0] == path]:
-            _HEADED.discard(key)  # the session's heading may have gone along
+            del _HEADED[key]  # the session's heading may have gone along
         if left is None:
             Path(path).unlink()
         else:
