@@ -73,7 +73,7 @@ def command(path: Path, **answers: str) -> str:
     """A store command that prints an answer a mode; what starts with `!` is a failure's message."""
     cases = []
     for mode, answer in answers.items():
-        done = f"echo {answer[1:]!r} >&2; exit 3" if answer.startswith("!") else f"printf '%s\\n' {answer!r}"
+        done = f"echo {answer[1:]!r} >&2; exit 3" if answer.startswith("!") else f"printf '%b\\n' {answer!r}"
         cases.append(f"  {mode.replace('_', '-')}) echo {mode} >> {str(path) + '.log'!r}; {done} ;;")
     path.write_text("#!/bin/sh\ncase $1 in\n" + "\n".join(cases) + "\nesac\n")
     path.chmod(0o755)

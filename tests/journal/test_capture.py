@@ -145,6 +145,19 @@ def test_a_file_of_the_store_that_cannot_be_read_costs_no_exchange_and_is_told(p
     assert [str(project.store / "notes.md") in why for why in session.failures] == [True]
 
 
+def test_no_directory_is_made_for_an_exchange_but_one_of_a_store_that_is_there_is_kept(project: Project) -> None:
+    path = project.talk()
+
+    lost = settle(project, path, Model(), cwd=project.home / "gone")
+    settle(project, path, Model(), cwd=project.root)
+    kept = settle(project, project.talk("s2"), Model(), cwd=project.root / "gone")
+
+    assert lost["error"]["code"] == "store_unavailable"
+    assert not (project.home / "gone").exists()
+    assert kept["captured"] is True
+    assert len(bodies(project)) == 2
+
+
 @pytest.mark.requirement("journal.capture.no_memory_of_memory")
 def test_what_extensions_injected_is_not_captured(project: Project) -> None:
     path, model = (

@@ -128,6 +128,9 @@ def test_a_store_command_stands_in_the_directory_it_is_asked_about(project: Proj
 @pytest.mark.parametrize(
     ("answers", "mode", "why"),
     [
+        ({"memory_dir": "/m\n/n", "collection": "c", "state_dir": ""}, "memory-dir", "more than one line"),
+        ({"memory_dir": "/m", "collection": "c\nd", "state_dir": ""}, "collection", "more than one line"),
+        ({"memory_dir": "/m", "collection": "c", "state_dir": "/s\n/t"}, "state-dir", "more than one line"),
         ({"memory_dir": "!broken", "collection": "c", "state_dir": ""}, "memory-dir", "broken"),
         ({"memory_dir": "", "collection": "c", "state_dir": ""}, "memory-dir", "printed nothing"),
         ({"memory_dir": "rel/dir", "collection": "c", "state_dir": ""}, "memory-dir", "relative path"),

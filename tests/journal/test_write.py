@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pepys.errors import InvalidArgument, SessionNotPersisted, StoreCommandFailed
+from pepys.errors import InvalidArgument, SessionNotPersisted, StoreCommandFailed, StoreUnavailable
 from tests.journal.project import Project, command, entry
 from tests.recall.diary import user
 
@@ -60,6 +60,17 @@ def test_with_a_store_command_that_fails_nothing_is_written(project: Project) ->
         project.call("journal.write", {"content": "- x"}, **project.config(storeCommand=cmd))
 
     assert not project.store.exists()
+
+
+@pytest.mark.parametrize("name", ["typo", "deeper/typo"])
+def test_no_directory_is_made_of_a_mistyped_one(project: Project, name: str) -> None:
+    with pytest.raises(StoreUnavailable, match=f"{name} does not exist"):
+        project.call("journal.write", {"content": "- x"}, cwd=project.home / name)
+    with pytest.raises(StoreUnavailable, match=f"{name} does not exist"):
+        project.call("journal.write", {"content": "- x"}, cwd=project.root / name)
+
+    assert not (project.home / name).exists()
+    assert [path.name for path in project.root.iterdir()] == [".git"]
 
 
 @pytest.mark.requirement("journal.store_command.answers")

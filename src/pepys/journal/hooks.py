@@ -96,6 +96,8 @@ def settled(context: Context, runtime: Runtime, request: SettledRequest) -> Json
         if context.session_file is None or not context.session_file.is_file():
             return _not("the session has no file")
         found = scope.of(context)
+        if not Path(found.store).is_dir():
+            found = scope.to_write(context)  # where the store is, an exchange of a directory that is gone is kept
         now = live.session(found.store, live.key(context))
         session = sessions.read(str(context.session_file), context)
         tip = context.live.leaf if context.live and context.live.leaf in session.entries else session.leaf()

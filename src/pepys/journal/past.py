@@ -47,7 +47,7 @@ def capture_one(context: Context, runtime: Runtime, path: str, turn: str | None)
         SourceUnavailable: The session cannot be read.
         AddressNotFound: It has no such entry, or the entry belongs to no exchange.
         StoreCommandFailed: The store command gave no usable answer.
-        StoreUnavailable: The entry cannot be written.
+        StoreUnavailable: The entry cannot be written, or neither the session's directory nor the call's exists.
     """
     if not Path(path).is_file():
         raise SourceUnavailable(f"There is no session {path}.")
@@ -94,12 +94,13 @@ def backfill(
     Raises:
         ModelUnavailable: A model is named and there is none, or it fails; what was captured so far stays.
         StoreCommandFailed: The store command gave no usable answer.
+        StoreUnavailable: The working directory does not exist, or an entry cannot be written.
     """
     if model is not None and context.complete is None:
         raise ModelUnavailable(
             f"{model} cannot be called: no endpoint is configured.", hint="Set journal.modelApi and journal.model."
         )
-    here = scope.of(context)
+    here = scope.to_write(context)
     known, unread = capture.captured(here.store)
     cursor = Cursor(here, context)
     counts = {"sessions": 0, "elsewhere": 0, "captured": 0, "before": 0, "rejected": 0}
@@ -185,7 +186,7 @@ def _belongs(source: Found, here: Scope, context: Context) -> bool:
 
 def _scope(cwd: str | None, context: Context) -> Scope:
     if cwd is None or not Path(cwd).is_dir():
-        return scope.of(context)
+        return scope.to_write(context)
     return scope.resolve(cwd, context.env, context.config.journal.store_command)
 
 

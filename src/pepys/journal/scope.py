@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from pepys.errors import StoreCommandFailed
+from pepys.errors import StoreCommandFailed, StoreUnavailable
 from pepys.journal.base import Place
 from pepys.journal.constants import STORE_COMMAND_TIMEOUT_MS
 
@@ -119,7 +119,7 @@ def ask(command: str, mode: str, directory: str, env: Mapping[str, str]) -> str:
     """What a store command answers, standing in *directory*; empty only where `state-dir` is declined.
 
     Raises:
-        StoreCommandFailed: It cannot be run, failed, printed nothing, or printed a relative path.
+        StoreCommandFailed: It cannot be run, failed, printed nothing, several lines, or a relative path.
     """
     key = (command, mode, directory)
     if key not in _ANSWERS:
@@ -150,6 +150,8 @@ def _answer(command: str, mode: str, directory: str, env: Mapping[str, str]) -> 
     answer = os.fsdecode(done.stdout).strip()
     if not answer and mode != "state-dir":
         raise failed(f"printed nothing in {directory}")
+    if "\n" in answer or "\r" in answer:
+        raise failed(f"printed more than one line in {directory}")
     if answer and mode != "collection" and not os.path.isabs(answer):
         raise failed(f"printed a relative path in {directory}: {answer}")
     return answer if mode == "collection" else os.path.normpath(answer) if answer else ""
@@ -162,6 +164,18 @@ def of(context: Context) -> Scope:
         StoreCommandFailed: The store command is set and gave no usable answer.
     """
     return resolve(str(context.cwd), context.env, context.config.journal.store_command)
+
+
+def to_write(context: Context) -> Scope:
+    """The scope of a call that adds memory: nobody's mistyped directory is made.
+
+    Raises:
+        StoreUnavailable: The working directory does not exist.
+        StoreCommandFailed: The store command is set and gave no usable answer.
+    """
+    if not os.path.isdir(context.cwd):
+        raise StoreUnavailable(f"The directory {context.cwd} does not exist: it has no memory to write to.")
+    return of(context)
 
 
 def place(scope: Scope, context: Context) -> Place:

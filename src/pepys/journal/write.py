@@ -16,11 +16,11 @@ def write(context: Context, runtime: Runtime, request: WriteRequest) -> dict[str
     Raises:
         StoreCommandFailed: The store command gave no usable answer; nothing is written.
         SessionNotPersisted: The caller names a session that an anchor could not point at; nothing is written.
-        StoreUnavailable: The file cannot be written.
+        StoreUnavailable: The working directory does not exist, or the file cannot be written.
     """
     if not request.content.strip():
         raise InvalidArgument("content is empty: there is nothing to remember.")
-    found = scope.of(context)
+    found = scope.to_write(context)
     anchor = origin(context)
     path = store.append(found.store, context.moment, request.content, anchor)
     runtime.written(scope.place(found, context))
