@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pepys.errors import InvalidArgument, SessionNotPersisted, StoreCommandFailed, StoreUnavailable
+from pepys.model.lineage import Live
 from tests.journal.project import Project, command, entry
-from tests.recall.diary import user
+from tests.recall.diary import called, user
 
 
 @pytest.mark.requirement("journal.write.entry")
@@ -19,7 +21,7 @@ def test_what_is_written_stands_in_todays_file_with_its_anchor(project: Project)
 
     assert answer["text"] == f"Memory saved to {project.day()}"
     assert project.day().read_text() == "\n## Session 22:41\n\n" + entry(
-        "22:41", "the user wants tabs", session="s1", turn="a1", path=str(session)
+        "22:41", "the user wants tabs", session="s1", turn="u1", path=str(session)
     )
 
 
@@ -27,6 +29,30 @@ def test_the_anchor_names_the_entry_that_makes_the_call(project: Project) -> Non
     project.call("journal.write", {"content": "- x"}, session_file=project.talk(), invocation_entry_id="u1")
 
     assert "turn:u1 " in project.day().read_text()
+
+
+@pytest.mark.parametrize("named", [{}, {"invocation_entry_id": "a1"}, {"live": Live("a1", ("u1", "a1"))}])
+def test_what_is_written_beside_a_settled_answer_does_not_stand_for_its_exchange(
+    project: Project, named: dict[str, Any]
+) -> None:
+    session = project.talk()
+
+    project.call("journal.write", {"content": "- x"}, session_file=session, **named)
+    answer = project.call("journal.settled", {"wait": True}, session_file=session)
+
+    assert answer["captured"] is True
+    assert project.day().read_text().count("turn:u1 ") == 1
+    assert project.day().read_text().count("turn:a1 ") == 1
+
+
+def test_an_answer_that_calls_is_no_end_and_keeps_its_anchor(project: Project) -> None:
+    call = called("a1", "u1", "ls")
+    call["message"]["stopReason"] = "toolUse"
+    session = project.session("s1", user("u1", None, "go"), call)
+
+    project.call("journal.write", {"content": "- x"}, session_file=session)
+
+    assert "turn:a1 " in project.day().read_text()
 
 
 def test_without_a_session_there_is_no_anchor(project: Project) -> None:
