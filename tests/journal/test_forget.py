@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pepys.errors import AmbiguousMemory, InvalidArgument, MemoryNotFound
+from pepys.errors import AmbiguousMemory, IndexUnavailable, InvalidArgument, MemoryNotFound, StoreUnavailable
 from pepys.journal import engines, entries, scope, store
+from pepys.journal.base import BackendMissing, Place
 from pepys.journal.entries import Anchor
 from tests.journal.plain import Plain
 from tests.journal.project import Project, entry
+from tests.journal.unreadable import unreadable
 
 Json = dict[str, Any]
 
@@ -25,6 +27,11 @@ HEAD = "\n## Session 10:00\n\n"
 def hash_of(project: Project, query: str) -> str:
     hits = project.call("journal.search", {"query": query})["hits"]
     return str(hits[0]["chunk_hash"])
+
+
+def place_of(project: Project) -> Place:
+    with project.open() as workspace:
+        return scope.place(scope.of(workspace.context), workspace.context)
 
 
 @pytest.mark.requirement("journal.forget.by_time", "journal.forget.echo")
@@ -165,21 +172,59 @@ def test_the_index_is_purged_and_says_when_a_reader_blocks_that(
     assert "purge_pending" in answer["text"]
 
 
+@pytest.mark.requirement("journal.forget.index")
+def test_an_index_that_cannot_be_changed_is_named_as_what_keeps_the_text(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write_day(entry("10:00", "one"))
+
+    def read_only(self: Plain) -> bool:
+        Path(self.place.directory).mkdir(parents=True)
+        raise BackendMissing("the index cannot be used", "Make it writable.") from PermissionError("read-only")
+
+    monkeypatch.setattr(Plain, "purge", read_only)
+    monkeypatch.setattr("shutil.rmtree", lambda *args, **more: None)
+
+    answer = project.call("journal.forget", {"date": "2026-08-13", "time": "10:00"})
+
+    assert answer["purgePending"] is True
+    assert "cannot be changed (read-only); make it writable" in answer["text"]
+    assert "reader" not in answer["text"]
+
+
+@pytest.mark.requirement("journal.forget.by_time", "journal.forget.by_hash")
+@pytest.mark.parametrize("whole", [False, True], ids=["the file", "the store"])
+def test_what_cannot_be_read_is_said_and_not_taken_for_missing(
+    project: Project, monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    project.write_day(entry("10:00", "one"))
+    hash_ = hash_of(project, "one")
+    chunks = list(Plain(place_of(project)).chunks())
+    unreadable(monkeypatch, project.store if whole else project.day())
+    monkeypatch.setattr(Plain, "chunks", lambda self: iter(chunks))
+
+    for address in ({"date": "2026-08-13", "time": "10:00"}, {"chunk_hash": hash_}):
+        with pytest.raises(StoreUnavailable, match="Permission denied"):
+            project.call("journal.forget", address)
+
+
 @pytest.mark.requirement("journal.degrade.forget")
 def test_without_a_backend_a_day_and_time_still_work_and_the_index_is_removed_whole(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.write_day(entry("10:00", "one") + entry("10:05", "hunter2"))
-    with project.open() as workspace:
-        place = scope.place(scope.of(workspace.context), workspace.context)
+    place = place_of(project)
     Path(place.directory).mkdir(parents=True)
     (Path(place.directory) / "text").write_text("hunter2")
     monkeypatch.setitem(engines.ENGINES, "pepys", "pepys.journal.not_there")
 
-    instructions = project.call("journal.forget", {"chunk_hash": "x"})
+    with pytest.raises(IndexUnavailable, match="Nothing was removed") as refused:
+        project.call("journal.forget", {"chunk_hash": "x"})
     answer = project.call("journal.forget", {"date": "2026-08-13", "time": "10:05"})
 
-    assert "Reinstall Pepys" in instructions["text"]
+    assert "date and time" in refused.value.hint
+    assert "Reinstall Pepys" in refused.value.hint
+    assert refused.value.exit_status
     assert answer["purgePending"] is False
     assert not [path for path in project.home.rglob("*") if path.is_file() and b"hunter2" in path.read_bytes()]
 

@@ -13,11 +13,11 @@ import shutil
 from datetime import date
 from pathlib import Path
 
-from pepys.errors import AmbiguousMemory, InvalidArgument, MemoryChanged, MemoryNotFound
+from pepys.errors import AmbiguousMemory, IndexUnavailable, InvalidArgument, MemoryChanged, MemoryNotFound
 from pepys.journal import entries, live, scope, store
 from pepys.journal.base import BackendMissing, Chunk, NeverIndexed, Place
 from pepys.journal.entries import Block
-from pepys.journal.recall import budget_s, unavailable
+from pepys.journal.recall import budget_s
 from pepys.journal.runtime import Runtime
 from pepys.model.context import Context
 from pepys.model.journal import ForgetRequest
@@ -32,6 +32,8 @@ def forget(context: Context, runtime: Runtime, request: ForgetRequest) -> dict[s
         MemoryNotFound: There is no such entry.
         AmbiguousMemory: There are several; nothing was changed.
         MemoryChanged: The file is being changed; nothing was changed.
+        IndexUnavailable: A chunk hash cannot be looked up; nothing was changed.
+        StoreUnavailable: The file cannot be read or written; nothing was changed.
         StoreCommandFailed: The store command gave no usable answer.
     """
     by_hash = _by_hash(request)
@@ -41,24 +43,27 @@ def forget(context: Context, runtime: Runtime, request: ForgetRequest) -> dict[s
         try:
             path, block = _of_chunk(context, runtime, place, request.chunk_hash or "")
         except BackendMissing as error:
-            return unavailable(error)
+            raise IndexUnavailable(
+                f"Nothing was removed: a chunk_hash needs the index ({error.reason}).",
+                hint=f"Address the entry by its date and time, which need none. {error.steps}",
+            ) from error
     else:
         path, block = _of_time(place, request.date or "", request.time or "")
     gone = store.remove(path, block)
-    purged = _purged(runtime, place)
+    pending = _pending(runtime, place)
     _mark(place)
     for session in live.of_store(place.store):
         session.snapshot = None  # a checkpoint: made anew before the next prompt
     what = "Memory entry" if block.kind == "entry" else "Memory compact block"
     with_file = " (the file had no other entries and was deleted)" if gone else ""
-    later = "" if purged else "\n\npurge_pending: a reader keeps the index open; the next call removes its last traces."
+    later = f"\n\npurge_pending: {pending}" if pending else ""
     return {
         "text": f"{what} redacted from {path}{with_file}:\n\n{block.text}{later}",
         "file": path,
         "removed": block.text,
         "kind": block.kind,
         "fileDeleted": gone,
-        "purgePending": not purged,
+        "purgePending": bool(pending),
     }
 
 
@@ -83,9 +88,10 @@ def _by_hash(request: ForgetRequest) -> bool:
 
 def _of_time(place: Place, day: str, time: str) -> tuple[str, Block]:
     path = store.day_file(place.store, date.fromisoformat(day))
-    if not Path(path).is_file():
-        raise MemoryNotFound(f"There is no memory of {day}: {path} does not exist.")
-    found = [block for block in entries.blocks(store.read(path)) if block.kind == "entry" and block.time == time]
+    text = store.read(path)
+    if not text:
+        raise MemoryNotFound(f"There is no memory of {day}: {path} does not exist, or is empty.")
+    found = [block for block in entries.blocks(text) if block.kind == "entry" and block.time == time]
     if not found:
         raise MemoryNotFound(f"{path} has no entry at {time}.")
     if len(found) > 1:
@@ -105,9 +111,10 @@ def _of_chunk(context: Context, runtime: Runtime, place: Place, id_: str) -> tup
     inside, path = os.path.realpath(place.store), os.path.realpath(chunk.path)
     if not path.startswith(inside + os.sep):
         raise MemoryNotFound(f"{chunk.path} does not lie in the store {place.store}; nothing of it is removed.")
-    if not Path(path).is_file():
+    text = store.read(chunk.path)
+    if not text:
         raise MemoryNotFound(f"{chunk.path} is gone; the index follows with the next search.")
-    return chunk.path, _block(chunk, store.read(chunk.path))
+    return chunk.path, _block(chunk, text)
 
 
 def _block(chunk: Chunk, text: str) -> Block:
@@ -130,15 +137,23 @@ def _holds(block: Block, wanted: str) -> bool:
     return wanted in "\n".join(line.rstrip() for line in block.text.split("\n"))
 
 
-def _purged(runtime: Runtime, place: Place) -> bool:
+def _pending(runtime: Runtime, place: Place) -> str:
+    """Take what was removed out of the index; "" once that is done, else what prevents it and what ends that."""
     try:
-        return runtime.index(place).purge()
+        if runtime.index(place).purge():
+            return ""
     except NeverIndexed:
-        return True
-    except BackendMissing:
+        return ""
+    except BackendMissing as error:
         # What cannot be rewritten can still be removed: everything there is derived.
         shutil.rmtree(place.directory, ignore_errors=True)
-        return not Path(place.directory).exists()
+        if not os.path.lexists(place.directory):
+            return ""
+        return (
+            f"the removed text may still lie in the index {place.directory}, which cannot be changed "
+            f"({error.__cause__ or error.reason}); make it writable, or remove it."
+        )
+    return "a reader keeps the index open; the next call removes its last traces."
 
 
 def _mark(place: Place) -> None:
