@@ -169,6 +169,28 @@ def test_an_exchange_is_captured_although_a_file_of_the_store_cannot_be_read(pro
     assert [str(project.store / "notes.md") in why for why in outcome.unread] == [True]
 
 
+@pytest.mark.parametrize("between", [False, True])
+def test_what_a_fork_repeats_is_captured_once(project: Project, between: bool) -> None:
+    shared = [user("u1", None, "one", at=T1), said("a1", "u1", "first", at=T1)]
+    project.session("s1", *shared)
+    if between:
+        run(project)
+    project.session("s2", *shared, user("u2", "a1", "two", at=T2), said("a2", "u2", "second", at=T2))
+
+    done = run(project)
+
+    assert len(turns(project)) == 2
+    assert sorted(turn.split(":")[1] for _, turn in turns(project)) == ["a1", "a2"]
+    assert (done.captured, done.before) == ((1, 1) if between else (2, 1))
+
+
+def test_entries_of_one_id_and_minute_are_no_fork_where_they_say_something_else(project: Project) -> None:
+    for name in ("s1", "s2"):
+        project.session(name, user("u1", None, "one", at=T1), said("a1", "u1", f"of {name}", at=T1))
+
+    assert run(project).captured == 2
+
+
 def test_an_exchange_under_way_is_left_for_later(project: Project) -> None:
     project.session("s1", user("u1", None, "one"), said("a1", "u1", "first"), user("u2", "a1", "two"))
 

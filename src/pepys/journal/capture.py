@@ -78,6 +78,7 @@ class Known(NamedTuple):
     """What a store says was captured."""
 
     turns: set[tuple[str, str]]  # (session, entry) of every anchor
+    moments: dict[tuple[str, str], list[Anchor]]  # of every (entry, local minute): see `moment_key`
     unread: dict[str, str]  # daily files that could not be read, whose anchors are not known -> why
 
 
@@ -87,7 +88,7 @@ def captured(directory: str) -> Known:
     They are derived from the daily files, so that no index that is deleted makes anything be captured twice. A file
     that cannot be read is passed over: an exchange that is captured twice is better than one that is lost.
     """
-    known = Known(set(), {})
+    known = Known(set(), {}, {})
     folder = Path(directory)
     for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
         try:
@@ -95,5 +96,13 @@ def captured(directory: str) -> Known:
         except (OSError, PepysError) as error:
             known.unread[str(path)] = str(error)
             continue
-        known.turns.update((block.anchor.session, block.anchor.turn) for block in blocks(text) if block.anchor)
+        for block in blocks(text):
+            if origin := block.anchor:
+                known.turns.add((origin.session, origin.turn))
+                known.moments.setdefault((origin.turn, f"{path.stem} {block.time}"), []).append(origin)
     return known
+
+
+def moment_key(turn: str, moment: datetime) -> tuple[str, str]:
+    """The key of an entry that was captured at *moment*, whatever its session: a fork has the same one."""
+    return turn, f"{moment:%Y-%m-%d %H:%M}"

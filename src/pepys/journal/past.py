@@ -22,6 +22,7 @@ from pepys.hosts.discovery import listing
 from pepys.journal import capture, exchange, scope, sessions
 from pepys.journal.capture import Capture, Captured
 from pepys.journal.distil import Failed
+from pepys.journal.entries import Anchor
 from pepys.journal.exchange import Exchange
 from pepys.journal.runtime import Runtime
 from pepys.journal.scope import Scope
@@ -75,7 +76,7 @@ class Backfilled(NamedTuple):
     sessions: int  # of this store
     elsewhere: int  # sessions of other stores, which were left alone
     captured: int
-    before: int  # exchanges that were captured before
+    before: int  # exchanges that were captured before, of a session or of one that it is a fork of
     rejected: int  # exchanges that do not pass the gates
     failed: dict[str, str]  # sessions and daily files that could not be read -> why
 
@@ -101,7 +102,7 @@ def backfill(
             f"{model} cannot be called: no endpoint is configured.", hint="Set journal.modelApi and journal.model."
         )
     here = scope.to_write(context)
-    known, unread = capture.captured(here.store)
+    known, moments, unread = capture.captured(here.store)
     cursor = Cursor(here, context)
     counts = {"sessions": 0, "elsewhere": 0, "captured": 0, "before": 0, "rejected": 0}
     failed = dict(unread)
@@ -126,13 +127,15 @@ def backfill(
                 continue
             for one in _past(session, cursor.last(source)):
                 key = (session.id, one.last.id or "")
-                if key in known:
+                alike = moments.setdefault(capture.moment_key(key[1], _moment(one, context)), [])
+                if key in known or any(_is_fork(one, session, origin, context) for origin in alike):
                     counts["before"] += 1
                 elif one.rejected:
                     counts["rejected"] += 1
                 else:
                     _capture(session, one, here, context, model)
                     known.add(key)
+                    alike.append(Anchor(*key, session.path))
                     counts["captured"] += 1
                 cursor.reached(source, key[1], whole=False)
             cursor.reached(source, None, whole=True)
@@ -154,6 +157,20 @@ def _capture(session: Session, one: Exchange, here: Scope, context: Context, mod
     except Failed as error:
         # A marker an exchange would be of no use to anybody who can simply run this again.
         raise ModelUnavailable(f"{model} failed: {error}.", hint="Run the command again to go on from here.") from error
+
+
+def _is_fork(one: Exchange, session: Session, origin: Anchor, context: Context) -> bool:
+    """Whether *one* is the exchange that *origin* names: a fork of a session repeats what came before, id for id.
+
+    An id and a minute prove nothing by themselves, for some hosts count their entries.
+    """
+    if origin.file() == session.path:
+        return False
+    try:
+        first = sessions.read(origin.file(), context).entries.get(origin.turn)
+    except (OSError, SourceUnavailable):
+        return False
+    return first is not None and (first.time, exchange.said(first)) == (one.last.time, exchange.said(one.last))
 
 
 def _past(session: Session, last: str | None) -> Iterator[Exchange]:
