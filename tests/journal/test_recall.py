@@ -10,7 +10,7 @@ import pytest
 
 from pepys.errors import InvalidArgument, MemoryNotFound, StoreCommandFailed, StoreUnavailable
 from pepys.journal import engines, scope
-from pepys.journal.base import NeverIndexed, Refreshed
+from pepys.journal.base import Chunk, NeverIndexed, Refreshed
 from tests.journal.plain import Plain
 from tests.journal.project import Project, command, entry
 from tests.journal.unreadable import unreadable
@@ -69,6 +69,48 @@ def test_nothing_found_is_said_and_never_made_up(filled: Project) -> None:
 def test_a_blank_query_is_an_error(filled: Project) -> None:
     with pytest.raises(InvalidArgument):
         filled.call("journal.search", {"query": "  "})
+
+
+@pytest.mark.requirement("journal.l1.empty", "journal.status.lines")
+@pytest.mark.parametrize("what", ["a file", "the store"])
+def test_what_cannot_be_read_is_said_and_does_not_look_like_an_empty_memory(
+    filled: Project, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    filled.write_day(entry("09:00", "a cache of yesterday"), "2026-08-12")
+    path = filled.day("2026-08-12") if what == "a file" else filled.store
+    readable = [chunk for chunk in chunks(filled) if what == "a file" and chunk.path != str(path)]
+    monkeypatch.setattr(Plain, "chunks", lambda self: iter(readable))
+    unreadable(monkeypatch, path)
+    env = {**filled.env, "PI_MEMSEARCH_SCAN_ROOTS": str(filled.home)}
+    denied = {str(path): "Permission denied"}
+
+    found, none = (filled.call("journal.search", {"query": query}) for query in ("hot cache", "zeppelin"))
+    across = filled.call("journal.search", {"query": "cache", "scope": "all"}, env=env)
+    status = filled.call("journal.status")
+
+    assert [len(found["hits"]), len(none["hits"])] == [len(readable), 0]
+    for answer in (found, none):
+        assert answer["unread"] == denied
+        assert answer["text"].endswith(f"\n\nCould not be read, and may hold more: {path} (Permission denied)")
+    assert across.get("unread") == denied if what == "a file" else across["skipped"] == [str(filled.root)]
+    assert status["unread"] == denied
+    assert f"store: cannot be read: {path} (Permission denied)" in status["text"].split("\n")
+    assert "nothing is written" not in status["text"]
+
+
+def test_a_store_that_is_a_plain_file_is_said(project: Project) -> None:
+    project.store.parent.mkdir(parents=True)
+    project.store.write_text("")
+
+    for ref, args in (("journal.search", {"query": "cache"}), ("journal.compact", {}), ("journal.status", {})):
+        answer = project.call(ref, args)
+        assert answer["unread"] == {str(project.store): "Not a directory"}
+        assert f"{project.store} (Not a directory)" in answer["text"]
+
+
+def chunks(project: Project) -> list[Chunk]:
+    with project.open() as workspace:
+        return list(Plain(scope.place(scope.of(workspace.context), workspace.context)).chunks())
 
 
 @pytest.mark.requirement("journal.l1.empty")

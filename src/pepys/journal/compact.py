@@ -11,7 +11,7 @@ from pepys.errors import InvalidArgument, ModelUnavailable
 from pepys.journal import calls, distil, endpoint, entries, memsearch, scope, store
 from pepys.journal.base import BackendMissing, Chunk, NeverIndexed, Place
 from pepys.journal.constants import COMPACT_CHARS
-from pepys.journal.recall import budget_s, unavailable
+from pepys.journal.recall import budget_s, not_read, unavailable
 from pepys.journal.runtime import Runtime
 from pepys.model.context import Context
 from pepys.model.journal import Completion
@@ -31,6 +31,7 @@ def compact(context: Context, runtime: Runtime) -> dict[str, object]:
     Raises:
         InvalidArgument: The store's directory is not named memory; nothing was spent.
         ModelUnavailable: There is no model, or it gave nothing usable; nothing was written.
+        StoreUnavailable: Today's file cannot be read or written; where it cannot be read, nothing was spent.
         StoreCommandFailed: The store command gave no usable answer.
     """
     found = scope.of(context)
@@ -42,12 +43,17 @@ def compact(context: Context, runtime: Runtime) -> dict[str, object]:
         chunks = _chunks(context, runtime, place)
     except BackendMissing as error:
         return unavailable(error)
+    unread = store.unread(found.store)
+    more = {"unread": unread} if unread else {}
     if not chunks:
-        return {"text": "Nothing to compact: the collection has no indexed chunks.", "summary": None}
+        text = "Nothing to compact: the collection has no indexed chunks."
+        return {"text": "\n\n".join((text, *not_read(unread))), "summary": None, **more}
+    store.read(store.day_file(found.store, context.moment.date()))  # before anything is spent
     summary = _summary(context, found.repository, chunks)
     path = _append(found.store, context.moment.date(), summary)
     runtime.index(place).refresh(budget_s(context))
-    return {"text": summary, "summary": summary, "file": path, "chunks": len(chunks)}
+    text = "\n\n".join((summary, *not_read(unread)))
+    return {"text": text, "summary": summary, "file": path, "chunks": len(chunks), **more}
 
 
 def _chunks(context: Context, runtime: Runtime, place: Place) -> list[Chunk]:

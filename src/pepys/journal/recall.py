@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pepys.errors import InvalidArgument, MemoryNotFound
@@ -43,10 +43,12 @@ def search(context: Context, runtime: Runtime, request: SearchRequest) -> Json:
         text = f"{_count(len(found.hits))}, best first:\n\n{printed(found.hits)}"
     else:
         text = f'No memories found for "{request.query}".'
+    unread = store.unread(here.store)
     return {
-        "text": f"{text}\n\n{CATCHING_UP}" if found.pending else text,
+        "text": "\n\n".join((text, *([CATCHING_UP] if found.pending else []), *not_read(unread))),
         "hits": [as_json(hit) for hit in found.hits],
         **({"pending": True} if found.pending else {}),
+        **({"unread": unread} if unread else {}),
     }
 
 
@@ -167,6 +169,7 @@ def _across(context: Context, runtime: Runtime, request: SearchRequest, found: f
         except NeverIndexed:
             skipped.append(project.directory)
     hits = fan_out.merged(lists, request.top_k)
+    unread = {path: why for project, _ in lists for path, why in store.unread(project.place.store).items()}
     account = f"{len(lists)} project{'' if len(lists) == 1 else 's'} searched, {len(skipped)} skipped"
     if found.collapsed:
         account += f", {len(found.collapsed)} collapsed"
@@ -182,12 +185,13 @@ def _across(context: Context, runtime: Runtime, request: SearchRequest, found: f
     if pending:
         text += f"\n\n{CATCHING_UP} ({', '.join(pending)})"
     return {
-        "text": text,
+        "text": "\n\n".join((text, *not_read(unread))),
         "hits": [as_json(hit, project) for project, hit in hits],
         **({"pending": pending} if pending else {}),
         "searched": [project.directory for project, _ in lists],
         "skipped": skipped,
         "collapsed": list(found.collapsed),
+        **({"unread": unread} if unread else {}),
     }
 
 
@@ -220,6 +224,14 @@ def as_json(hit: Hit, project: Project | None = None) -> Json:
         **({"project": project.directory} if project else {}),
         "follow": {"ref": "journal.expand", "args": args},
     }
+
+
+def not_read(unread: Mapping[str, str]) -> list[str]:
+    """The paragraph about what of a store could not be read; none where everything was."""
+    if not unread:
+        return []
+    listed = ", ".join(f"{path} ({why})" for path, why in unread.items())
+    return [f"Could not be read, and may hold more: {listed}"]
 
 
 def unavailable(error: BackendMissing) -> Json:

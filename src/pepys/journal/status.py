@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from pepys.journal import live, memsearch, scope, state
+from pepys.journal import live, memsearch, scope, state, store
 from pepys.journal.base import BackendMissing, NeverIndexed, Place, Status
 from pepys.journal.endpoint import Endpoint
 from pepys.journal.runtime import Runtime
@@ -36,6 +36,7 @@ def status(context: Context, runtime: Runtime) -> dict[str, object]:
     except NeverIndexed:
         measured = Status(None, "")
         backend = {"available": True}
+    unread = store.unread(place.store)
     lines = [
         *_backend(backend, measured, context),
         f"scope: {found.directory}",
@@ -44,6 +45,7 @@ def status(context: Context, runtime: Runtime) -> dict[str, object]:
         *_settings(context, found),
         *_state(found, command=bool(context.config.journal.store_command)),
         *_index(measured, place, runtime),
+        *_store(place, unread),
         *_auto_context(context, runtime),
     ]
     return {
@@ -54,6 +56,7 @@ def status(context: Context, runtime: Runtime) -> dict[str, object]:
         "collection": found.collection,
         "repository": found.repository,
         "stateFile": found.state_file,
+        **({"unread": unread} if unread else {}),
         "chunks": None if measured is None else measured.chunks or 0,
     }
 
@@ -127,7 +130,12 @@ def _index(measured: Status | None, place: Place, runtime: Runtime) -> Iterator[
         yield "index: purge_pending (a forgotten text may still lie in it; the next search or index run removes it)"
     if measured.note:
         yield f"index note: {measured.note}"
-    if not os.path.isdir(place.store):
+
+
+def _store(place: Place, unread: Mapping[str, str]) -> Iterator[str]:
+    for path, why in unread.items():
+        yield f"store: cannot be read: {path} ({why})"
+    if not unread and not os.path.isdir(place.store):
         yield "store: nothing is written yet"
 
 

@@ -153,6 +153,24 @@ def read(path: str) -> str:
         raise _unavailable(path, error) from error
 
 
+def unread(store: str) -> dict[str, str]:
+    """What of a store cannot be read, by path, and why: what is not found may stand there. No store is nothing."""
+    found: dict[str, str] = {}
+
+    def failed(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            found[str(error.filename or store)] = error.strerror or str(error)
+
+    for directory, below, names in os.walk(store, onerror=failed):
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        for name in sorted(names):
+            path = os.path.join(directory, name)
+            memory = name.lower().endswith((".md", ".markdown")) and not name.startswith(".")
+            if memory and not os.access(path, os.R_OK) and own(path):
+                found[path] = os.strerror(errno.EACCES)
+    return found
+
+
 def remove(path: str, block: Block) -> bool:
     """Take *block* out of the daily file *path*; whether the file went with it, having held nothing else.
 

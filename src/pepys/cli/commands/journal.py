@@ -114,6 +114,8 @@ def _notes(answer: Json) -> Iterator[str]:
         yield f"{count} project{'' if count == 1 else 's'} searched."
     for path in answer.get("skipped", ()):
         yield f"Skipped, no readable memory: {path}"
+    for path, why in answer.get("unread", {}).items():
+        yield f"Could not be read, and may hold more: {path} ({why})"
     for path in answer.get("collapsed", ()):
         yield f"Left out, its collection is that of a project already searched: {path}"
 
