@@ -10,6 +10,7 @@ import os
 from datetime import date, timedelta
 from typing import NamedTuple
 
+from pepys.errors import StoreUnavailable
 from pepys.journal import store
 from pepys.journal.constants import TODAY_CHARS, YESTERDAY_CHARS
 
@@ -52,11 +53,10 @@ def _marked(path: str) -> int | None:
 def build(directory: str, today: date, redactions: str) -> Snapshot:
     """The snapshot of a store: what memory is for, the tail of today's file, the tail of yesterday's.
 
+    A file that is there and cannot be read is said in its place: the other one still helps.
+
     Args:
         redactions: The file that is touched when something of the store is forgotten.
-
-    Raises:
-        StoreUnavailable: A file is there and cannot be read.
     """
     marked = _marked(redactions)
     parts = [USAGE]
@@ -64,7 +64,11 @@ def build(directory: str, today: date, redactions: str) -> Snapshot:
         ("Today", today, TODAY_CHARS),
         ("Yesterday", today - timedelta(days=1), YESTERDAY_CHARS),
     ):
-        if text := tail(store.read(store.day_file(directory, day)), budget):
+        try:
+            text = tail(store.read(store.day_file(directory, day)), budget)
+        except StoreUnavailable as error:
+            text = f"[cannot be read: {error.message}]"
+        if text:
             parts.append(f"### {name} ({day.isoformat()})\n\n{text}")
     return Snapshot(today, "\n\n".join(parts), marked)
 
