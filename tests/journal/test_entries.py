@@ -118,6 +118,17 @@ def test_fenced_code_of_others_belongs_to_its_entry() -> None:
     ]
 
 
+@pytest.mark.parametrize("line", ["## Session handling", "## Session", "## Sessions 10:00"])
+def test_only_a_time_makes_a_session_heading_of_a_line_in_code(line: str) -> None:
+    text = f"### 10:00\n- setup\n```md\n{line}\nsecret\n```\n- after\n\n### 10:05\n- other\n"
+
+    one, two = entries.blocks(text)
+
+    assert one.text == f"### 10:00\n- setup\n```md\n{line}\nsecret\n```\n- after"
+    assert entries.without(text, one) == "### 10:05\n- other\n"
+    assert two.time == "10:05"
+
+
 def test_a_fence_that_is_never_closed_swallows_no_other_entry() -> None:
     text = "### 10:00\n```sh\nls\n\n### 10:05\n```sh\nls\n```\n"
 

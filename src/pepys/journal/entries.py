@@ -27,7 +27,7 @@ _FORGED = re.compile(r"<!--(?=\s*session:)")  # more than `ANCHOR` takes: others
 
 _HEADING = re.compile(r"#{1,6}\s")  # whatever counts as white space: memsearch takes all of it
 _STAMPED = re.compile(r"### ([0-9]{2}:[0-9]{2})[ \t]*")
-_SESSION = re.compile(r"## Session\b.*")
+_SESSION = re.compile(r"## Session [0-9]{2}:[0-9]{2}\b.*")  # with its time: code and prose have such words too
 _COMPACT = re.compile(r"## Memory Compact(?:[ \t]+\d\d:\d\d)?[ \t]*")
 _TITLE = re.compile(r"# .*")
 _DAY = re.compile(r"# \d{4}-\d\d-\d\d[ \t]*")
