@@ -74,13 +74,16 @@ def build(directory: str, today: date, redactions: str) -> Snapshot:
 
 
 def tail(text: str, budget: int) -> str:
-    """The last *budget* characters of *text*, from the beginning of a line where there is one; cut text says so.
+    """The last *budget* characters of *text*, from the beginning of a line; cut text says so.
 
-    Code points are counted, where the original counts UTF-16 units.
+    Where that would cost more than half of them, lines are long, and the first one is cut. Code points are counted, where the
+    original counts UTF-16 units.
     """
     text = text.strip()
     if len(text) <= budget:
         return text
     kept = text[-budget:]
-    _, _, aligned = kept.partition("\n")
-    return f"{TRUNCATED}\n{aligned if aligned.strip() else kept}"
+    if text[-budget - 1] != "\n":
+        _, _, aligned = kept.partition("\n")
+        kept = aligned if 2 * len(aligned) >= budget else kept
+    return f"{TRUNCATED}\n{kept}"
