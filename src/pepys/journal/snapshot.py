@@ -76,8 +76,8 @@ def build(directory: str, today: date, redactions: str) -> Snapshot:
 def tail(text: str, budget: int) -> str:
     """The last *budget* characters of *text*, from the beginning of a line; cut text says so.
 
-    Where that would cost more than half of them, lines are long, and the first one is cut. Code points are counted, where the
-    original counts UTF-16 units.
+    Where that would cost more than half of them, lines are long, and the first one is cut. Code points are counted,
+    where the original counts UTF-16 units.
     """
     text = text.strip()
     if len(text) <= budget:
