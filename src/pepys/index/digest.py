@@ -40,6 +40,23 @@ class Digest(NamedTuple):
         return f'{self.head[:-1]},"vocabulary":{self.vocabulary},"addresses":{self.addresses},{self.tail[1:]}'
 
 
+def identity(source: Source, kind: str, branches: Branches, fingerprint: str, policy: str) -> dict[str, object]:
+    """What every record of a session begins with: what it is of, and what it depends on (spec 1, "Cache V6")."""
+    return {
+        "cacheVersion": CACHE_VERSION,
+        "kind": kind,
+        "sessionId": source.session,
+        "file": source.path,
+        "cwd": source.cwd or "",
+        "mtime": source.stamp.mtime_ns / 1_000_000,
+        "size": source.stamp.size,
+        "sourceHash": source.sha256,
+        "branches": branches,
+        "lineageFingerprint": fingerprint,
+        "policy": policy,
+    }
+
+
 class Digested(NamedTuple):
     """The digest of one branch mode, and what it is not complete for."""
 
@@ -116,17 +133,7 @@ class _Gathered:
             reasons.append("max_files_touched")
         fingerprint = source.fingerprint if mode == "active" else lineage.every(()).fingerprint
         head = {
-            "cacheVersion": CACHE_VERSION,
-            "kind": "digest",
-            "sessionId": source.session,
-            "file": source.path,
-            "cwd": source.cwd or "",
-            "mtime": source.stamp.mtime_ns / 1_000_000,
-            "size": source.stamp.size,
-            "sourceHash": source.sha256,
-            "branches": mode,
-            "lineageFingerprint": fingerprint,
-            "policy": policy.record("cold"),
+            **identity(source, "digest", mode, fingerprint, policy.record("cold")),
             "firstTs": self._times[0] if self._times else None,
             "lastTs": self._times[-1] if self._times else None,
             "entryCount": len(self._addresses),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pepys.errors import SourceUnavailable
-from pepys.index.digest import CACHE_VERSION
+from pepys.index.digest import identity
 from pepys.index.history import History
 from pepys.index.source import Source
 from pepys.index.view import View
@@ -53,17 +53,7 @@ def _outline(view: View, source: Source, branches: Branches) -> dict[str, Any]:
     times = [row.time for row in records if row.time is not None]
     reasons = sorted({*scope.flaws(source, standing, branches)})
     return {
-        "cacheVersion": CACHE_VERSION,
-        "kind": "shard",
-        "sessionId": source.session,
-        "file": source.path,
-        "cwd": source.cwd or "",
-        "mtime": source.stamp.mtime_ns / 1_000_000,
-        "size": source.stamp.size,
-        "sourceHash": source.sha256,
-        "branches": branches,
-        "lineageFingerprint": standing[source.generation].fingerprint,
-        "policy": source.policy,
+        **identity(source, "shard", branches, standing[source.generation].fingerprint, source.policy),
         "firstTs": min(times, default=None),
         "lastTs": max(times, default=None),
         "entryCount": len(records),
