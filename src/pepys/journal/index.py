@@ -515,9 +515,6 @@ class StoreIndex:
     def _absolute(self, path: str) -> str:
         return os.path.join(self._place.store, path)
 
-    def _relative(self, path: str) -> str:
-        return os.path.relpath(path, self._place.store)
-
     def _pieces(self, path: str) -> list[tuple[str, Piece]]:
         """The chunks of a file as it is now, with their ids; none where it cannot be read."""
         try:
