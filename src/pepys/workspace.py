@@ -19,6 +19,21 @@ from pepys.index.source import stem
 from pepys.model.context import Context, Progress
 from pepys.model.source import Found
 
+CIRCUMSTANCES = frozenset(
+    {
+        "session_file",
+        "current_session_id",
+        "live",
+        "invocation_entry_id",
+        "tool_call_id",
+        "by_hand",
+        "shown",
+        "complete",
+        "now",
+    }
+)
+"""Keywords of `open` that may differ from call to call over one open history: what is open does not depend on them."""
+
 if TYPE_CHECKING:
     from datetime import datetime
     from types import TracebackType
@@ -68,11 +83,6 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         InvalidArgument: There is no such host, or a path can be none.
         InvalidConfiguration: Some configuration cannot be used, or the root of the workspace is not absolute.
     """
-    if live is not None and live.leaf is not None and live.leaf not in live.entries:
-        raise InvalidArgument(
-            f"The leaf {live.leaf!r} is not among the entries of the live branch.",
-            hint="Give the ids of the branch from root to leaf.",
-        )
     if host != "all" and host not in HOSTS:
         raise InvalidArgument(f"Unknown host {host!r}.", hint=f"Known: {', '.join(sorted(HOSTS))}, all.")
     env = os.environ if env is None else env
@@ -111,7 +121,17 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         complete=complete,
         now=now,
     )
-    return Workspace(context)
+    return Workspace(_consistent(context))
+
+
+def _consistent(context: Context) -> Context:
+    live = context.live
+    if live is not None and live.leaf is not None and live.leaf not in live.entries:
+        raise InvalidArgument(
+            f"The leaf {live.leaf!r} is not among the entries of the live branch.",
+            hint="Give the ids of the branch from root to leaf.",
+        )
+    return context
 
 
 def _named(path: Path | str | None, name: str) -> str | None:
@@ -129,16 +149,26 @@ def _absolute(path: Path | str | None, name: str) -> Path | None:
 class Workspace:
     """A history that is open for calls. Use it as a context manager, or `close` it."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, whole: Workspace | None = None) -> None:
+        """*whole*: what this one shows in other circumstances; it shares what is open, and leaves closing to it."""
         self.context = context
-        self.history = _history(context)
-        self._views: Views = {}
+        self._whole = whole
+        self.history: History = _history(context) if whole is None else whole.history
+        self._views: Views = {} if whole is None else whole._views
         self.memory: Provider[dict[str, Any]] = Provider(self, "memory")
         self.notes: Provider[dict[str, Any]] = Provider(self, "notes")
         self.events: Provider[dict[str, Any]] = Provider(self, "events")
         self.journal: Provider[dict[str, Any]] = Provider(self, "journal")
         self.tools: Provider[Any] = Provider(self, "tools")
         self._runtime: Runtime | None = None
+
+    def during(self, **circumstances: Any) -> Workspace:
+        """The same open history for a call in other circumstances: keywords of `open` named in `CIRCUMSTANCES`.
+
+        Raises:
+            InvalidArgument: They contradict each other.
+        """
+        return Workspace(_consistent(self.context._replace(**circumstances)), self)
 
     @overload
     def call(  # type: ignore[overload-overlap]  # of all refs, these give a list
@@ -163,6 +193,8 @@ class Workspace:
 
     def runtime(self) -> Runtime:
         """The journal's part, made when it is first asked for."""
+        if self._whole is not None:
+            return self._whole.runtime()
         if self._runtime is None:
             from pepys.journal.runtime import Runtime
 
@@ -170,7 +202,9 @@ class Workspace:
         return self._runtime
 
     def close(self) -> None:
-        """Close the indexes."""
+        """Close the indexes, unless they are another one's."""
+        if self._whole is not None:
+            return
         self.history.close()
         if self._runtime is not None:
             self._runtime.close()

@@ -6,12 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pepys import samples, workspace
+from pepys import samples, workspace, workspaces
 from pepys.cli import lines
 from tests.cli.conftest import Pepys, Run
 
@@ -162,9 +163,9 @@ def test_the_live_branch_of_a_context_is_the_active_one(pepys: Pepys, context: d
     assert [answer["result"]["total"] for answer in answers(run)] == [0, 1]
 
 
-def test_what_is_open_does_not_grow_with_the_number_of_contexts(
-    pepys: Pepys, context: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """How many workspaces were open after each opening; none is at the end."""
     open_now: set[int] = set()
     most: list[int] = []
     open_workspace, close_workspace = workspace.open, workspace.Workspace.close
@@ -181,14 +182,30 @@ def test_what_is_open_does_not_grow_with_the_number_of_contexts(
 
     monkeypatch.setattr(workspace, "open", opening)
     monkeypatch.setattr(workspace.Workspace, "close", closing)
-
-    run = pepys(
-        "call", "--lines", stdin=stream(*({**RECALL, "context": {**context, "toolCallId": str(n)}} for n in range(20)))
-    )
-
-    assert len(answers(run)) == len(most) == 20
-    assert max(most) <= lines.MAX_WORKSPACES + 1
+    yield most
     assert open_now == set()
+
+
+def test_what_is_open_does_not_grow_with_the_number_of_contexts(
+    pepys: Pepys, context: dict[str, Any], opened: list[int]
+) -> None:
+    contexts = ({**context, "config": {"index": {"exclude": [str(n)]}}} for n in range(20))
+
+    run = pepys("call", "--lines", stdin=stream(*({**RECALL, "context": each} for each in contexts)))
+
+    assert len(answers(run)) == len(opened) == 20
+    assert max(opened) <= workspaces.MAX_OPEN + 1
+
+
+def test_calls_in_other_circumstances_share_what_is_open(
+    pepys: Pepys, context: dict[str, Any], opened: list[int]
+) -> None:
+    contexts = ({**context, "toolCallId": str(n), "live": {"leafId": None, "entryIds": []}} for n in range(5))
+
+    run = pepys("call", "--lines", stdin=stream(*({**RECALL, "context": each} for each in contexts)))
+
+    assert [answer["result"]["total"] for answer in answers(run)] == [1] * 5
+    assert len(opened) == 1
 
 
 def test_an_answer_comes_before_the_next_line_is_sent(context: dict[str, Any], home: Path) -> None:

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from pepys.cli import options, progress, render
 from pepys.cli.commands import config
-from pepys.cli.output import MATCH, Output, Span, json_text
+from pepys.cli.output import MATCH, Output, Span
 from pepys.config import KEYS, SECTIONS
 from pepys.errors import StalePointer
+from pepys.jsontext import json_text
 from pepys.model.context import Progress
 from pepys.text import printable
 from tests.cli.conftest import Pepys

@@ -13,7 +13,7 @@ import pepys
 SOURCE = Path(pepys.__file__).parent
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("model", "errors", "text", "spelling", "redaction"),
+    ("model", "errors", "jsontext", "text", "spelling", "redaction"),
     ("paths", "trust", "config"),
     ("hosts", "normalise"),
     ("index",),
@@ -23,7 +23,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("guest",),
     ("samples",),
     ("workspace",),
-    ("tui",),
+    ("workspaces",),
+    ("rpc", "mcp", "setup", "tui"),
     ("cli",),
     ("__main__",),
 )

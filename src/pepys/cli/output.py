@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from pepys.text import printable
 
@@ -24,9 +23,6 @@ class Span(NamedTuple):
 
 MATCH = "bold yellow"
 
-# JSON leaves these as they are, and a terminal would obey them. Their escapes are the same JSON.
-_STEERING = "[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-
 
 class Output:
     """The two streams of a command.
@@ -45,6 +41,8 @@ class Output:
 
     def json(self, value: object, *, stream: bool = False) -> None:
         """Print *value* as JSON: indented on a terminal, else, and in a *stream* of several, on one line."""
+        from pepys.jsontext import json_text
+
         indent = 2 if self.stdout.isatty() and not stream else None
         self.stdout.write(json_text(value, indent) + "\n")
 
@@ -104,12 +102,3 @@ def _assembled(spans: Sequence[Span | str]) -> Text:
 
     runs = [span if isinstance(span, Span) else Span(span) for span in spans]
     return Text.assemble(*((printable(run.text), run.style) for run in runs))
-
-
-def json_text(value: object, indent: int | None = None) -> str:
-    """*value* as JSON with non-ASCII characters as they are, but for those that steer a terminal."""
-    import json
-
-    separators: Any = (",", ":") if indent is None else None
-    text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
-    return re.sub(_STEERING, lambda match: f"\\u{ord(match.group()):04x}", text)

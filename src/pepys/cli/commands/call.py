@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _call(args: argparse.Namespace) -> Call:
-    from pepys.cli.jsontext import read_json
+    from pepys.jsontext import read_json
 
     if args.ref is None:
         raise InvalidArgument("Name an action, or - to read a call from stdin.", hint="See `pepys call --help`.")

@@ -78,6 +78,6 @@ def _plain(value: object) -> object:
 
 
 def _shown(value: object) -> str:
-    from pepys.cli.output import json_text
+    from pepys.jsontext import json_text
 
     return value if isinstance(value, str) else json_text(value)
