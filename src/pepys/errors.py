@@ -7,6 +7,7 @@ damaged in somebody's files is no error: it is a diagnostic or a coverage reason
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 
 class PepysError(Exception):
@@ -296,3 +297,15 @@ class NotesUnavailable(PepysError):
 
     code = "notes_unavailable"
     exit_status = 6
+
+
+def carried(result: object) -> Mapping[str, Any] | None:
+    """The error that *result* carries: its own, or one in its coverage, of a pattern that could not be matched."""
+    if not isinstance(result, Mapping):
+        return None
+    coverage = result.get("coverage")
+    for carrier in (result, coverage if isinstance(coverage, Mapping) else {}):
+        error = carrier.get("error")
+        if isinstance(error, Mapping) and "code" in error:
+            return error
+    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pepys import errors
 from pepys.errors import PepysError
 
 
@@ -28,15 +29,9 @@ def error_of(error: Mapping[str, Any]) -> PepysError:
 
 
 def carried(page: object) -> PepysError | None:
-    """The error that a result carries: its own, or one in its coverage, of a pattern that could not be matched."""
-    if not isinstance(page, Mapping):
-        return None
-    coverage = page.get("coverage")
-    for carrier in (page, coverage if isinstance(coverage, Mapping) else {}):
-        error = carrier.get("error")
-        if isinstance(error, Mapping) and "code" in error:
-            return error_of(error)
-    return None
+    """The error that a result carries."""
+    error = errors.carried(page)
+    return None if error is None else error_of(error)
 
 
 def page_status(page: object) -> int:
