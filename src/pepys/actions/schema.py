@@ -71,7 +71,7 @@ def json_schema(cls: type) -> dict[str, Any]:
     properties = {}
     for parameter in parameters(cls).values():
         schema = {**_type_schema(parameter.type), "description": parameter.description, **parameter.schema}
-        if not parameter.required and parameter.default not in (None, ()):
+        if not parameter.required and parameter.default not in (None, (), MISSING):
             schema["default"] = parameter.default
         properties[parameter.name] = schema
     result: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}

@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, str] = {
     "tree": "draw the branches of a session",
     "run": "run a program over sessions, in a sandbox",
     "call": "call an action with JSON, and print JSON",
+    "serve": "speak JSON-RPC with an extension inside a host",
     "journal": "daily memory: search, read, write, forget, capture",
     "notes": "durable notes: pick, list, change, check",
     "index": "build, watch, show or delete the index",

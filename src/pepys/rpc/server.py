@@ -1,0 +1,248 @@
+"""The process behind a host's extension: requests in, answers out, until stdin ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pepys import __version__
+from pepys.actions import find, schema
+from pepys.errors import InvalidArgument, PepysError
+from pepys.model.context import Progress
+from pepys.rpc import commands, events, lanes, protocol, tools
+from pepys.rpc.client import Cancelled, Client, Request
+from pepys.rpc.lanes import Lane
+from pepys.rpc.wire import (
+    CANCELLED,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    NOT_INITIALIZED,
+    Json,
+    Refused,
+    Writer,
+    as_json,
+    messages,
+)
+from pepys.workspaces import Workspaces
+
+LEAVE_S = 4.0
+"""How long what is under way may take once the client is gone; then the process ends without it."""
+
+
+class Server:
+    """One client's requests. Made and run in one thread; the work is done in lanes."""
+
+    def __init__(self, stdin: BinaryIO, stdout: BinaryIO, env: Mapping[str, str], base: Mapping[str, Any]) -> None:
+        """*base*: keywords of `workspace.open` for what contexts do not say."""
+        self._stdin, self.env, self.base = stdin, env, base
+        self._writer = Writer(stdout)
+        self.client = Client(self._writer)
+        self._initialized = False
+        self._lock = threading.Lock()
+        self._requests: dict[int, Request] = {}  # not answered yet
+        self._lanes: dict[lanes.LaneName, _Served] = {}
+
+    def run(self) -> None:
+        """Serve until stdin ends. What was captured is in the daily file then; nothing else is waited for long."""
+        try:
+            for message in messages(self._stdin):
+                if isinstance(message, Refused):
+                    self._writer.refuse(message.id, message.code, message.message)
+                else:
+                    self._take(message)
+        finally:
+            self._leave()
+
+    def _take(self, message: Json) -> None:
+        method, id_ = message.get("method"), message.get("id")
+        if not isinstance(method, str):
+            if "id" in message and ("result" in message or "error" in message):
+                self.client.receive(message)
+            else:
+                self._writer.refuse(None, INVALID_REQUEST, "A message has a method, or is an answer.")
+            return
+        try:
+            if "id" not in message:
+                self._told(method, message.get("params"))
+            elif not isinstance(id_, int) or isinstance(id_, bool) or id_ in self._requests:
+                raise Refused(INVALID_REQUEST, "The id of a request is a number that no other request has.")
+            else:
+                self._asked(id_, method, message.get("params"))
+        except Refused as refused:
+            if "id" in message:
+                self._writer.refuse(id_, refused.code, refused.message)
+
+    def _told(self, method: str, params: object) -> None:
+        if method in protocol.NOTIFICATIONS:
+            cancel: protocol.Cancel = _parsed(protocol.NOTIFICATIONS[method], params, method)
+            with self._lock:
+                request = self._requests.pop(cancel.id, None)
+            if request is not None:
+                request.cancel()
+                self._writer.refuse(request.id, CANCELLED, "Cancelled.")
+
+    def _asked(self, id_: int, method: str, params: object) -> None:
+        if method not in protocol.REQUESTS:
+            known = ", ".join(protocol.REQUESTS)
+            raise Refused(METHOD_NOT_FOUND, f"There is no method {method[:60]}; there are {known}.")
+        parsed = _parsed(protocol.REQUESTS[method][0], params, method)
+        if method == "initialize":
+            self._initialize(id_, parsed)
+        elif not self._initialized:
+            raise Refused(NOT_INITIALIZED, "The first request is initialize.")
+        else:
+            request = Request(id_, method, parsed)
+            lane = self._lane(_lane(method, parsed))  # may raise, before the request is known
+            with self._lock:
+                self._requests[id_] = request
+            lane.take(request)
+
+    def _initialize(self, id_: int, params: protocol.Initialize) -> None:
+        if params.protocol_version != protocol.VERSION:
+            raise Refused(
+                INVALID_PARAMS,
+                f"Pepys {__version__} speaks version {protocol.VERSION} of the protocol, and {params.client.name} "
+                f"version {params.protocol_version}. Run `pepys setup` again, so that both are of one release.",
+            )
+        self.client.capabilities = frozenset(params.capabilities)
+        self._initialized = True
+        server = protocol.Client("pepys", __version__)
+        self._writer.answer(id_, as_json(protocol.Initialized(protocol.VERSION, server)))
+
+    def _lane(self, name: lanes.LaneName) -> _Served:
+        if name not in self._lanes:
+            self._lanes[name] = _Served(name, self)
+        return self._lanes[name]
+
+    def answer(self, request: Request, served: _Served) -> None:
+        """Do *request* and answer it, unless it was answered because it was cancelled."""
+        reply: tuple[Any, ...]
+        try:
+            reply = (self._writer.answer, served.do(request))
+        except Cancelled:
+            return
+        except Refused as refused:
+            reply = (self._writer.refuse, refused.code, refused.message)
+        except PepysError as error:
+            reply = (self._writer.fail, error)
+        except Exception as error:
+            # One request that meets a defect of ours must not take the process with it.
+            traceback.print_exc(file=sys.stderr)
+            body = PepysError(f"{type(error).__name__}: {error}").as_json()
+            reply = (self._writer.refuse, INTERNAL_ERROR, str(body["message"]), body)
+        with self._lock:
+            wanted = self._requests.pop(request.id, None) is request
+        if wanted:
+            send, *rest = reply
+            send(request.id, *rest)
+
+    def progress(self, request: Request, done: Progress) -> None:
+        """Tell how far the index is; this is where work that is no longer wanted ends."""
+        if request.cancelled:
+            raise Cancelled
+        told = protocol.Progress(request.id, done.done_bytes, done.total_bytes)
+        self._writer.send({"method": "progress", "params": as_json(told)})
+
+    def _leave(self) -> None:
+        """The client is gone. Captures become markers where their models are gone too; what reads is given up."""
+        deadline = time.monotonic() + LEAVE_S
+        self.client.leave()
+        with self._lock:
+            for request in self._requests.values():
+                request.cancel()
+            self._requests.clear()
+        if "pepys.journal.live" in sys.modules:
+            from pepys.journal import live
+
+            for session in live.SESSIONS.values():
+                session.flush(max(0.0, deadline - time.monotonic()))
+        for served in self._lanes.values():
+            served.lane.close()
+        if not all(served.lane.join(max(0.0, deadline - time.monotonic())) for served in self._lanes.values()):
+            sys.stderr.flush()
+            os._exit(0)  # a thread that still reads would keep the process, and nobody is there for its answer
+
+
+class _Served:
+    """A lane with what is open in it."""
+
+    def __init__(self, name: lanes.LaneName, server: Server) -> None:
+        self._server, self._client = server, server.client
+        self._request: Request | None = None
+        self._workspaces = Workspaces(server.base, Path.cwd(), server.env, self._progress)
+        self.lane = Lane(name, self._workspaces.close)
+
+    def take(self, request: Request) -> None:
+        """Put *request* at the end of the lane."""
+        self.lane.do(lambda: self._server.answer(request, self))
+
+    def do(self, request: Request) -> Any:
+        """The result of *request*.
+
+        Raises:
+            Cancelled: It is not wanted any more.
+            PepysError: Whatever it raises.
+        """
+        if request.cancelled:
+            raise Cancelled
+        self._request = request
+        try:
+            return self._done(request)
+        finally:
+            self._request = None
+
+    def _done(self, request: Request) -> Any:
+        asking = self._client.within(request)
+        offered = {"complete": asking.complete} if asking.completes else {}
+
+        def calling(ref: str, args: Mapping[str, object]) -> Any:
+            return self._workspaces.get(request.params.context, **offered).call(ref, args)
+
+        match request.params:
+            case protocol.Call(ref=ref, args=args):
+                return calling(ref, args)
+            case protocol.Tool(name=name, args=args):
+                return as_json(tools.call(name, args, calling))
+            case protocol.Event() as event:
+                return as_json(events.effects(event, calling))
+            case protocol.Command() as command:
+                return as_json(commands.effects(command, calling, asking))
+
+    def _progress(self, done: Progress) -> None:
+        if self._request is not None:
+            self._server.progress(self._request, done)
+
+
+def _lane(method: str, params: Any) -> lanes.LaneName:
+    """Where a request is done. Nothing waits for commands: people may take minutes to answer what they are asked."""
+    match params:
+        case protocol.Event():
+            return "events"
+        case protocol.Command():
+            return "people"
+        case protocol.Tool():
+            return lanes.of(tools.find(params.name)) if params.name in tools.OFFERED else "reads"
+        case _:
+            try:
+                return lanes.of(find(params.ref))
+            except PepysError:
+                return "reads"  # where it is told that there is no such action
+
+
+def _parsed(cls: type, params: object, method: str) -> Any:
+    if params is None:
+        params = {}
+    if not isinstance(params, Mapping):
+        raise Refused(INVALID_PARAMS, f"The parameters of {method} are an object.")
+    try:
+        return schema.parse(cls, params, method)
+    except InvalidArgument as error:
+        raise Refused(INVALID_PARAMS, error.message) from error
