@@ -122,7 +122,7 @@ def test_hashes_follow_from_what_they_describe(workspace: pepys.Workspace) -> No
 
     memory = next(head for head in tree["providers"] if head["name"] == "memory")
     described = workspace.tools.describe(ref="memory.recall")
-    hashed = {name: described[name] for name in ("ref", "description", "inputSchema", "risk", "effect")}
+    hashed = {name: described[name] for name in ("ref", "description", "inputSchema", "outputSchema", "risk", "effect")}
     assert memory["actions"][1]["descriptorHash"] == sha256(hashed)
     hashes = [action["descriptorHash"] for action in memory["actions"]]
     assert memory["descriptorHash"] == sha256(["memory", memory["description"], hashes])
@@ -252,6 +252,13 @@ def test_points_are_added_up() -> None:
     assert name == 800 + 120 + 40 + 20 + 10 + (30 + 8 + 4 + 2) + 15
 
 
+def test_found_actions_are_described_but_for_their_results(workspace: pepys.Workspace) -> None:
+    (found,) = workspace.tools.search(query="memory.recall", limit=1)
+
+    described = workspace.tools.describe(ref="memory.recall")
+    assert found == {name: value for name, value in described.items() if name != "outputSchema"}
+
+
 @pytest.mark.parametrize("query", [" ", "xyzzy", "...."])
 def test_what_resembles_nothing_finds_nothing(workspace: pepys.Workspace, query: str) -> None:
     assert workspace.tools.search(query=query) == []
@@ -292,7 +299,7 @@ def test_a_description_has_the_annotations_and_the_schema_of_a_declared_result(w
     declared = notes["outputSchema"]
     assert declared["required"] == ["action", "scope", "project", "global", "changed"]
     assert set(declared["properties"]) == {*declared["required"], "entry", "to", "existing", "error", "warnings"}
-    assert "outputSchema" not in recall
+    assert recall["outputSchema"]["required"] == ["total", "hits", "next", "coverage"]
     (in_one_line,) = workspace.tools.list(provider="notes")
     assert set(in_one_line) == {"ref", "provider", "name", "description", "risk", "effect"}
 

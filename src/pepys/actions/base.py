@@ -41,7 +41,7 @@ class Action(NamedTuple):
     annotations: Annotations
     audience: Audience = "model"
     takes_token: bool = False  # a call token, a hit or a page may stand in place of its arguments
-    response: str | None = None  # the dataclass of its result, where that is declared
+    response: str | None = None  # what its result is, where that is declared: a dataclass, or a tuple of one
 
     @property
     def provider(self) -> str:

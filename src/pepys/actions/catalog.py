@@ -94,9 +94,12 @@ def list_(parts: Parts, request: ListRequest) -> list[Json]:
 
 
 def search(parts: Parts, request: SearchRequest) -> list[Json]:
-    """`tools.search`: full descriptions of the actions that a query resembles, the best first, equal ones by ref."""
+    """`tools.search`: descriptions of the actions that a query resembles, the best first, equal ones by ref.
+
+    What their results look like is left to `tools.describe`: of thirty actions it would fill a model's context.
+    """
     scored = [
-        (score, description)
+        (score, {name: value for name, value in description.items() if name != "outputSchema"})
         for description in map(descriptor, actions.visible(parts).values())
         if (score := _score(request.query, description))
     ]
@@ -145,7 +148,7 @@ def descriptor(action: Action) -> Json:
         "effect": _effect(action),
         "annotations": {camel(name): value for name, value in action.annotations._asdict().items()},
     }
-    return {**found, "outputSchema": schema.json_schema(actions.load(action.response))} if action.response else found
+    return {**found, "outputSchema": schema.type_schema(actions.load(action.response))} if action.response else found
 
 
 def _risk(action: Action) -> str:

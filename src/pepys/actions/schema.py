@@ -1,4 +1,4 @@
-"""From a request dataclass to its JSON Schema, and from JSON arguments to the request.
+"""From a dataclass to its JSON Schema, and from JSON arguments to a request.
 
 Both read the same field metadata (`model.query.about`), so that what the schema accepts is what `parse` accepts.
 Before validation, near-miss spellings that models produce are repaired, but only where one reading is possible.
@@ -45,6 +45,7 @@ class Parameter(NamedTuple):
     default: Any
     description: str
     schema: Mapping[str, Any]  # JSON Schema keywords
+    nullable: bool = False  # it is always there, and may be null; only results have such fields
 
 
 @cache
@@ -54,23 +55,28 @@ def parameters(cls: type) -> Mapping[str, Parameter]:
     for item in fields(cls):
         about = item.metadata
         name = about.get("name") or camel(item.name)
+        required = item.default is MISSING and item.default_factory is MISSING
         found[name] = Parameter(
             item.name,
             name,
             _without_none(item.type),
-            item.default is MISSING and item.default_factory is MISSING,
+            required,
             item.default,
             about["description"],
             about["schema"],
+            required and NoneType in get_args(item.type),
         )
     return found
 
 
 def json_schema(cls: type) -> dict[str, Any]:
-    """The JSON Schema of the request *cls*: an object that takes no other properties."""
+    """The JSON Schema of the request or result *cls*: an object that takes no other properties."""
     properties = {}
     for parameter in parameters(cls).values():
-        schema = {**_type_schema(parameter.type), "description": parameter.description, **parameter.schema}
+        kind = type_schema(parameter.type)
+        if parameter.nullable:
+            kind = _or_null(kind)
+        schema = {**kind, "description": parameter.description, **parameter.schema}
         if not parameter.required and parameter.default not in (None, (), MISSING):
             schema["default"] = parameter.default
         properties[parameter.name] = schema
@@ -225,16 +231,32 @@ def _outside(schema: Mapping[str, Any], value: object) -> Iterator[str]:
         yield f"must have at most {schema['maxItems']} items"
 
 
-def _type_schema(kind: Any) -> dict[str, Any]:
+def type_schema(kind: Any) -> dict[str, Any]:
+    """The JSON Schema of what a field, or a whole result, holds: a dataclass, a tuple of one kind, a scalar, ..."""
+    if kind is Any:
+        return {}
     if get_origin(kind) is tuple:
-        return {"type": "array", "items": _type_schema(get_args(kind)[0])}
+        return {"type": "array", "items": type_schema(get_args(kind)[0])}
     if is_dataclass(kind) and isinstance(kind, type):
         return json_schema(kind)
     if get_origin(kind) is Mapping or kind is Mapping:
-        return {"type": "object"}
+        values = type_schema(get_args(kind)[1]) if get_args(kind) else {}
+        return {"type": "object", **({"additionalProperties": values} if values else {})}
     if get_origin(kind) is Literal:
         return {"type": "string", "enum": list(get_args(kind))}
+    if get_origin(kind) in (Union, UnionType) and not _is_number(kind):
+        return {"anyOf": [type_schema(one) for one in get_args(kind)]}
     return {"type": {bool: "boolean", str: "string", int: "integer"}.get(kind, "number")}
+
+
+def _or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """What *schema* admits, or null."""
+    return {
+        **schema,
+        **({"type": [schema["type"], "null"]} if "type" in schema else {}),
+        **({"enum": [*schema["enum"], None]} if "enum" in schema else {}),
+        **({"anyOf": [*schema["anyOf"], {"type": "null"}]} if "anyOf" in schema else {}),
+    }
 
 
 def _in_words(kind: Any) -> str:

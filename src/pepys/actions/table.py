@@ -22,6 +22,7 @@ _ROWS = (
         "pepys.actions.memory:recall",
         "pepys.model.query:RecallRequest",
         _READS,
+        response="pepys.model.results.memory:RecallPage",
     ),
     Action(
         "memory.sessions",
@@ -32,6 +33,7 @@ _ROWS = (
         "pepys.actions.memory:sessions",
         "pepys.model.query:SessionsRequest",
         _READS,
+        response="pepys.model.results.memory:SessionsPage",
     ),
     Action(
         "memory.expand",
@@ -42,6 +44,7 @@ _ROWS = (
         "pepys.actions.memory:expand",
         "pepys.model.query:ExpandRequest",
         _READS,
+        response="pepys.model.results.memory:ExpandPage",
     ),
     Action(
         "journal.search",
@@ -52,6 +55,7 @@ _ROWS = (
         "pepys.actions.journal:search",
         "pepys.model.journal:SearchRequest",
         _READS,
+        response="pepys.model.results.journal:Found",
     ),
     Action(
         "journal.expand",
@@ -62,6 +66,7 @@ _ROWS = (
         "pepys.actions.journal:expand",
         "pepys.model.journal:ExpandRequest",
         _READS,
+        response="pepys.model.results.journal:Opened",
     ),
     Action(
         "journal.transcript",
@@ -72,6 +77,7 @@ _ROWS = (
         "pepys.actions.journal:transcript",
         "pepys.model.journal:TranscriptRequest",
         _READS,
+        response="pepys.model.results.journal:Transcript",
     ),
     Action(
         "journal.write",
@@ -82,6 +88,7 @@ _ROWS = (
         "pepys.actions.journal:write",
         "pepys.model.journal:WriteRequest",
         _APPENDS,
+        response="pepys.model.results.journal:Written",
     ),
     Action(
         "journal.forget",
@@ -92,6 +99,7 @@ _ROWS = (
         "pepys.actions.journal:forget",
         "pepys.model.journal:ForgetRequest",
         _REMOVES,
+        response="pepys.model.results.journal:Forgotten",
     ),
     Action(
         "journal.compact",
@@ -102,6 +110,7 @@ _ROWS = (
         "pepys.actions.journal:compact",
         "pepys.model.journal:CompactRequest",
         Annotations(False, False, False, open_world=True, execution_mode="sequential"),
+        response="pepys.model.results.journal:Condensed",
     ),
     Action(
         "journal.status",
@@ -112,6 +121,7 @@ _ROWS = (
         "pepys.actions.journal:status",
         "pepys.model.journal:StatusRequest",
         _READS,
+        response="pepys.model.results.journal:State",
     ),
     Action(
         "events.search",
@@ -122,6 +132,7 @@ _ROWS = (
         "pepys.actions.events:search",
         "pepys.model.events:SearchRequest",
         _READS,
+        response="pepys.model.results.events:SearchPage",
     ),
     Action(
         "events.read",
@@ -132,6 +143,7 @@ _ROWS = (
         "pepys.actions.events:read",
         "pepys.model.events:ReadRequest",
         _READS,
+        response="pepys.model.results.events:Event",
     ),
     Action(
         "events.trace",
@@ -142,6 +154,7 @@ _ROWS = (
         "pepys.actions.events:trace",
         "pepys.model.events:TraceRequest",
         _READS,
+        response="pepys.model.results.events:Trace",
     ),
     Action(
         "notes.memory",
@@ -324,6 +337,7 @@ _ROWS = (
         "pepys.actions.catalog:providers",
         "pepys.model.tools:ProvidersRequest",
         _READS,
+        response="pepys.model.results.tools:Providers",
     ),
     Action(
         "tools.catalog",
@@ -334,6 +348,7 @@ _ROWS = (
         "pepys.actions.catalog:catalog",
         "pepys.model.tools:CatalogRequest",
         _READS,
+        response="pepys.model.results.tools:Catalog",
     ),
     Action(
         "tools.list",
@@ -343,6 +358,7 @@ _ROWS = (
         "pepys.actions.catalog:list_",
         "pepys.model.tools:ListRequest",
         _READS,
+        response="pepys.model.results.tools:Rows",
     ),
     Action(
         "tools.search",
@@ -353,6 +369,7 @@ _ROWS = (
         "pepys.actions.catalog:search",
         "pepys.model.tools:SearchRequest",
         _READS,
+        response="pepys.model.results.tools:Descriptions",
     ),
     Action(
         "tools.describe",
@@ -363,6 +380,7 @@ _ROWS = (
         "pepys.actions.catalog:describe",
         "pepys.model.tools:DescribeRequest",
         _READS,
+        response="pepys.model.results.tools:Description",
     ),
     Action(
         "tools.call",
@@ -384,6 +402,7 @@ _ROWS = (
         "pepys.guest.action:run",
         "pepys.model.guest:RunRequest",
         _READS,
+        response="pepys.model.results.tools:Run",
     ),
 )
 
