@@ -309,3 +309,17 @@ def carried(result: object) -> Mapping[str, Any] | None:
         if isinstance(error, Mapping) and "code" in error:
             return error
     return None
+
+
+class SetupConflict(PepysError):
+    """Where Pepys is to be set up or removed, there is something that is not its own, or has changed; it was left alone."""
+
+    code = "setup_conflict"
+    exit_status = 5
+
+
+class SetupRefused(PepysError):
+    """A file of an agent, or the list of what was written into them, cannot be read, changed or written."""
+
+    code = "setup_refused"
+    exit_status = 6

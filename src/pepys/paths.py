@@ -97,13 +97,21 @@ def make_private(directory: Path) -> None:
 
 def write_private(path: Path, text: str) -> None:
     """Write *text* whole or not at all, readable by the user alone (0600)."""
+    write_whole(path, text.encode("utf-8"))
+
+
+def write_whole(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Write *data* whole or not at all, whatever happens to the machine; missing directories are made with 0700."""
     import tempfile
 
     make_private(path.parent)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # created with 0600
     try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(mode)
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
