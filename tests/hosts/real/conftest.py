@@ -1,0 +1,71 @@
+"""Fixtures: every host of the table, and a machine of its own for each test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hosts.real.installed import NotInstalled, installed
+from tests.hosts.real.machine import Machine, eventually, missing
+from tests.hosts.real.model import Model
+from tests.hosts.real.table import HOSTS, Host
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.hosts)
+
+
+def _rows() -> Iterator[Any]:
+    for host in HOSTS.values():
+        yield pytest.param(host, id=f"{host.name}-apart" if host.apart else host.name)
+
+
+@pytest.fixture(params=_rows())
+def host(request: pytest.FixtureRequest) -> Host:
+    """Each host of the table."""
+    row: Host = request.param
+    return row
+
+
+@pytest.fixture
+def folder(host: Host) -> Path:
+    """Where the host is installed. Without it the test is skipped; with `PEPYS_REQUIRE_HOSTS` it fails."""
+    lacking = missing()
+    try:
+        found = installed(host.package)
+    except NotInstalled as error:
+        lacking = lacking or str(error)
+    if lacking:
+        if os.environ.get("PEPYS_REQUIRE_HOSTS"):
+            pytest.fail(lacking)
+        pytest.skip(lacking)
+    return found
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    model = Model()
+    yield model
+    model.close()
+
+
+@pytest.fixture
+def settings() -> Mapping[str, Any]:
+    """Settings of the host beside those that it needs; tests parametrise it."""
+    return {}
+
+
+@pytest.fixture
+def bare(tmp_path: Path, host: Host, folder: Path, model: Model, settings: Mapping[str, Any]) -> Iterator[Machine]:
+    """A machine without Pepys. Whatever runs in it must have ended when the test has."""
+    machine = Machine(tmp_path, host, folder, model, settings)
+    yield machine
+    eventually(lambda: not machine.left() or None, 5)
