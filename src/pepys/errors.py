@@ -211,6 +211,14 @@ class GuestUnavailable(PepysError):
     hint = "Install it: pip install pydantic-monty"
 
 
+class McpUnavailable(PepysError):
+    """The SDK of the MCP server is not installed."""
+
+    code = "mcp_unavailable"
+    exit_status = 7
+    hint = "Install it: pip install 'pepys[mcp]'"
+
+
 class StoreCommandFailed(InvalidConfiguration):
     """The store command of the journal is set and gave no usable answer; nothing is written elsewhere instead."""
 

@@ -1,0 +1,1 @@
+"""An MCP server over stdio, of the extra `pepys[mcp]` (`pepys mcp`)."""
