@@ -1,4 +1,4 @@
-"""How names are spelled outside of Python, and which known name was probably meant."""
+"""How names are spelled outside of Python, which known name was probably meant, and sizes in words."""
 
 from __future__ import annotations
 
@@ -28,3 +28,12 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     """` (did you mean x?)`, or nothing when no *known* name resembles *name*."""
     close = nearest(name, known)
     return f" (did you mean {close[0]}?)" if close else ""
+
+
+def size(count: float) -> str:
+    """A number of bytes for people."""
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "bytes" or count >= 100 else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"

@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("guest",),
     ("samples",),
     ("workspace",),
-    ("workspaces",),
+    ("workspaces", "checks"),
     ("rpc", "mcp", "setup", "tui"),
     ("cli",),
     ("__main__",),

@@ -166,15 +166,6 @@ def _role(record: Json) -> str:
     return f"{role} {record['tool']}" if record.get("tool") else str(role)
 
 
-def size(count: float) -> str:
-    """A number of bytes for people."""
-    for unit in ("bytes", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "bytes" or count >= 100 else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} GB"
-
-
 def _time(value: object) -> str:
     if isinstance(value, (int, float)):
         return local(value)

@@ -10,9 +10,10 @@ from typing import Any
 
 from pepys.cli.drawings import spans
 from pepys.cli.output import MATCH, Span
-from pepys.cli.render import Line, size
+from pepys.cli.render import Line
 from pepys.cli.wording import NAMES
 from pepys.events.drawing import Paper, Run, line
+from pepys.spelling import size
 
 Json = Mapping[str, Any]
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+from pepys.model.source import DIAGNOSTICS
+from pepys.spelling import size
 
 
 class Status(NamedTuple):
@@ -36,6 +39,24 @@ class Status(NamedTuple):
             "policy": self.policy,
             **({"trouble": self.trouble} if self.trouble else {}),
         }
+
+    def told(self) -> Iterator[tuple[str, str]]:
+        """For people: names of what was measured, and the measures in words."""
+        yield "directory", self.directory
+        if self.trouble:
+            yield "trouble", self.trouble
+        if self.policy:  # it could be read
+            yield "sessions", f"{self.sources}, with {self.records} records"
+            yield "read", size(self.source_bytes)
+        if self.exists:
+            yield "size", size(self.index_bytes)
+        elif not self.trouble:
+            yield "note", "there is none yet; the first search, or `pepys index`, builds it"
+        if self.interrupted:
+            yield "note", "a run was interrupted; the next one finishes it"
+        for code, count in sorted(self.diagnostics.items()):
+            meaning = DIAGNOSTICS[code][1] if code in DIAGNOSTICS else code
+            yield "note", f"{meaning} ({code}, {count} times)"
 
 
 def refusal(directory: str) -> str:

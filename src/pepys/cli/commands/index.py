@@ -11,7 +11,7 @@ from pepys.cli import options
 from pepys.cli.output import Output, Span
 from pepys.errors import InvalidArgument
 from pepys.model.coverage import REASONS
-from pepys.model.source import DIAGNOSTICS
+from pepys.spelling import size
 
 if TYPE_CHECKING:
     from pepys.index.refreshed import Refreshed
@@ -21,6 +21,8 @@ WATCH_INTERVAL_S = 2.0
 
 WORDS_SHOWN = 8
 """Of a list; --json has all of them."""
+
+_STYLES: Mapping[str, str] = {"trouble": "bold red", "note": "yellow"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -73,24 +75,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _describe(status: Status, out: Output) -> None:
-    from pepys.cli.render import size
-
     if not status.exists and not status.trouble:
         out.line(f"There is no index in {status.directory} yet; the first search, or `pepys index`, builds it.")
         return
-    out.line(Span("directory  ", "bold"), status.directory)
-    if status.trouble:
-        out.line(Span("trouble    ", "bold red"), status.trouble)
-    if status.policy:  # it could be read
-        out.line(Span("sessions   ", "bold"), f"{status.sources}, with {status.records} records")
-        out.line(Span("read       ", "bold"), size(status.source_bytes))
-    if status.exists:
-        out.line(Span("size       ", "bold"), size(status.index_bytes))
-    if status.interrupted:
-        out.line(Span("note       ", "yellow"), "a run was interrupted; the next one finishes it")
-    for code, count in sorted(status.diagnostics.items()):
-        meaning = DIAGNOSTICS[code][1] if code in DIAGNOSTICS else code
-        out.line(Span("note       ", "yellow"), f"{meaning} ({code}, {count} times)")
+    for name, told in status.told():
+        out.line(Span(f"{name:<11}", _STYLES.get(name, "bold")), told)
 
 
 def _list(kept: Mapping[str, object], out: Output) -> None:
@@ -104,8 +93,6 @@ def _list(kept: Mapping[str, object], out: Output) -> None:
 
 
 def _show(refreshed: Refreshed, out: Output, *, stream: bool) -> None:
-    from pepys.cli.render import size
-
     counts = {name: getattr(refreshed, name) for name in ("new", "grown", "rebuilt", "removed")}
     counts["failed"] = len(refreshed.failed)
     if out.as_json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from pepys.cli import options
 from pepys.cli.output import Output, Span
 from pepys.errors import InvalidArgument, PepysError
 from pepys.model.notes import SCOPES
-from pepys.notes.words import counts, outcome
+from pepys.notes import words
 
 if TYPE_CHECKING:
     from pepys.workspace import Workspace
@@ -26,15 +26,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add what can be done with notes."""
     parser.usage = "pepys notes [WHAT] [WORD ...] [OPTIONS]"
     what = parser.add_argument("what", choices=[*_DOINGS], metavar="WHAT", help=f"{', '.join(_DOINGS)}; nothing: pick")
-    words = parser.add_argument(
+    texts = parser.add_argument(
         "words",
         nargs="+",
         metavar="WORD",
         help="add, forget, move: the note; update: the note and what replaces it; merge: two notes and what they "
         "become; edit, clear: project or global",
     )
-    what.required = words.required = False  # as optional ones, argparse would take none where an option comes first
-    words.default = []
+    what.required = texts.required = False  # as optional ones, argparse would take none where an option comes first
+    texts.default = []
     parser.add_argument("--scope", choices=SCOPES, help="project (default), or global; of move: where the note is")
     parser.add_argument("--yes", action="store_true", help="clear without asking")
 
@@ -71,14 +71,11 @@ def _list(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
     result = workspace.call("notes.memory", {"action": "list"})
     if out.as_json:
         return _json(result, out)
-    for scope in SCOPES:
-        for note in result[scope] if args.scope in (None, scope) else ():
-            out.line(Span(f"{scope:<8}", "dim"), note)
-    out.note(Span(f"{counts(result)}.", "dim"))
+    _rows((row for row in words.listing(result) if args.scope in (None, row.name)), out)
+    out.note(Span(f"{words.counts(result)}.", "dim"))
     _warn(result, out)
-    where = workspace.call("notes.path")
-    if not where["trusted"]:
-        out.note(f"The project is not trusted: its notes are not read (`pepys trust {where['root']}`).")
+    for line in words.unread(workspace.call("notes.path")):
+        out.note(line)
     return 0
 
 
@@ -103,7 +100,7 @@ def _memory(workspace: Workspace, args: argparse.Namespace, out: Output, given: 
         from pepys.cli.exits import error_of
 
         raise error_of(result["error"])
-    for line in outcome(result):
+    for line in words.outcome(result):
         out.note(line)
     _warn(result, out)
     return 0
@@ -130,11 +127,11 @@ def _clear(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
             raise InvalidArgument("Clearing is confirmed on a terminal, or with --yes.")
         workspace.call("notes.read", {"scope": scope})  # what cannot be cleared is not asked about
         count = len(workspace.call("notes.memory", {"action": "list"})[scope])
-        if input(f"Remove all {count} notes of {scope} memory? y/N ").strip().lower() not in ("y", "yes"):
-            out.note("Nothing was removed.")
+        if input(f"{words.clearing(count, scope)} y/N ").strip().lower() not in ("y", "yes"):
+            out.note(words.NOT_CLEARED)
             return 0
     result = workspace.call("notes.clear", {"scope": scope})
-    return _changed(result, out, f"Removed {result['removed']} notes from {scope} memory.")
+    return _changed(result, out, words.cleared(result))
 
 
 # Files
@@ -146,9 +143,8 @@ def _path(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
     if out.as_json:
         out.json(where)
         return 0
-    for scope in SCOPES:
-        out.line(Span(f"{scope:<8}", "dim"), where[scope])
-    out.note(f"The project is {'' if where['trusted'] else 'not '}trusted: {where['root']}")
+    _rows(words.places(where), out)
+    out.note(words.trust(where))
     return 0
 
 
@@ -158,49 +154,34 @@ def _reload(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
     if out.as_json:
         out.json(result)
         return 0
-    for scope in SCOPES:
-        found = result[scope]
-        changes = "".join(f", {len(found[name])} {name}" for name in ("added", "removed") if found[name])
-        read = f"{found['notes']} notes{changes}" if found["read"] else "not read"
-        out.line(Span(f"{scope:<8}", "dim"), f"{read}{_trouble(found)}")
+    _rows(words.changes(result), out)
     return 0
 
 
 def _doctor(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
-    from pepys.cli.render import size
-
     _given(args, 0)
     report = workspace.call("notes.doctor")
     if out.as_json:
         out.json(report)
         return 0
-    for scope in SCOPES:
-        found = report[scope]
-        state = "" if found.get("trusted", True) else "; the project is not trusted"
-        read = f"{found['notes']} notes" if found["read"] else "not read"
-        told = f"{read}, {size(found['bytes'])} in {found['path']}{state}{_trouble(found)}"
-        out.line(Span(f"{scope:<11}", "bold"), told)
-    told = report["injection"]
-    off = "" if told["inject"] else "; switched off (memory.inject)"
-    out.line(Span("injection  ", "bold"), f"{told['bytes']} of {told['maxBytes']} bytes{off}")
-    for note in told["omitted"]:
-        out.line(Span("omitted    ", "yellow"), f"{note['scope']}: {note['text']}")
-    for pair in report["duplicates"]:
-        out.line(Span("duplicate  ", "yellow"), " = ".join(f"{note['scope']}: {note['text']}" for note in pair))
+    for row in words.health(report):
+        style = "yellow" if row.name in (words.OMITTED, words.DUPLICATE) else "bold"
+        out.line(Span(f"{row.name:<11}", style), row.text)
     return 0
 
 
 def _edit(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
     scope = _scope(args)
+    from pepys.notes import drafts
+
     given = workspace.call("notes.read", {"scope": scope})
     edited = _edited(given["text"], Path(given["path"]).name)
     try:
         arguments = {"scope": scope, "text": edited, "revision": given["revision"], "exact": True}
         result = workspace.call("notes.save", arguments)
     except PepysError as error:
-        kept = _temporary(edited, Path(given["path"]).name)
-        raise type(error)(error.message, hint=f"{error.hint} What you wrote is in {kept}.".lstrip()) from error
-    return _changed(result, out, "Saved." if result["changed"] else "Nothing was changed.")
+        raise drafts.unsaved(error, edited, Path(given["path"]).name) from error
+    return _changed(result, out, words.saved(result))
 
 
 def _edited(text: str, name: str) -> str:
@@ -212,10 +193,12 @@ def _edited(text: str, name: str) -> str:
     import shlex
     import subprocess
 
+    from pepys.notes import drafts
+
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor:
         raise InvalidArgument("No editor is set.", hint="Set VISUAL or EDITOR, such as EDITOR=vi.")
-    file = _temporary(text, name)
+    file = drafts.temporary(text, name)
     try:
         try:
             done = subprocess.run([*shlex.split(editor), str(file)], check=False)  # noqa: S603  (the user's own words)
@@ -228,15 +211,6 @@ def _edited(text: str, name: str) -> str:
         with suppress(OSError):
             file.unlink()
             file.parent.rmdir()  # what else an editor left there stays
-
-
-def _temporary(text: str, name: str) -> Path:
-    """A file of the user's alone with *text* in it, byte for byte."""
-    import tempfile
-
-    path = Path(tempfile.mkdtemp(prefix="pepys-")) / name
-    path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    return path
 
 
 # Arguments and answers
@@ -267,7 +241,7 @@ def _changed(result: Json, out: Output, told: str) -> int:
     if out.as_json:
         return _json(result, out)
     out.note(told)
-    out.note(f"Now {counts(result)}.")
+    out.note(words.now(result))
     _warn(result, out)
     return 0
 
@@ -279,13 +253,14 @@ def _json(result: Json, out: Output) -> int:
     return page_status(result)
 
 
+def _rows(rows: Iterable[words.Row], out: Output) -> None:
+    for row in rows:
+        out.line(Span(f"{row.name:<8}", "dim"), row.text)
+
+
 def _warn(result: Json, out: Output) -> None:
     for warning in result.get("warnings", ()):
         out.note(Span(warning, "yellow"))
-
-
-def _trouble(found: Json) -> str:
-    return f"; {found['trouble']}" if "trouble" in found else ""
 
 
 _DOINGS: Mapping[str, Callable[[Workspace, argparse.Namespace, Output], int]] = {
