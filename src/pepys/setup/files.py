@@ -12,7 +12,7 @@ from pepys.errors import SetupConflict, SetupRefused
 from pepys.index.lock import exclusive
 from pepys.setup import ledger
 from pepys.setup.ledger import Ledger
-from pepys.setup.pieces import OwnFile, Owner, Piece
+from pepys.setup.pieces import Owner, OwnFile, Piece
 from pepys.setup.plan import Change, Plan, Seen
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -25,7 +25,7 @@ LOCK_WAIT_S = 10.0
 
 
 def look(pieces: Iterable[Piece], known: Ledger, owner: Owner) -> dict[Path, Seen]:
-    """What a plan has to know of the files as they are, by path: all of *pieces*, and all that was written for *owner*."""
+    """What a plan has to know of the files as they are: those of *pieces*, and all that was written for *owner*."""
     seen: dict[Path, Seen] = {}
     within = Path(owner.project) if owner.project else None
     for piece in pieces:

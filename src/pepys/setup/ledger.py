@@ -92,7 +92,9 @@ def save(ledger: Ledger, env: Mapping[str, str]) -> None:
         path.unlink(missing_ok=True)
         return
     files = {str(name): _listed(kept) for name, kept in sorted(ledger.files.items())}
-    paths.write_private(path, json.dumps({"version": VERSION, "files": files, "folders": ledger.folders}, indent=1) + "\n")
+    paths.write_private(
+        path, json.dumps({"version": VERSION, "files": files, "folders": ledger.folders}, indent=1) + "\n"
+    )
 
 
 def originals(names: Iterable[str], env: Mapping[str, str]) -> dict[str, bytes]:
@@ -126,9 +128,11 @@ def drop_originals(ledger: Ledger, env: Mapping[str, str]) -> None:
     """Remove the originals that no file of *ledger* needs: they may hold what their owner has since deleted."""
     folder = directory(env) / "originals"
     needed = {kept.before for kept in ledger.files.values()}
-    for name in os.listdir(folder) if folder.is_dir() else ():
-        if name not in needed:
-            (folder / name).unlink(missing_ok=True)
+    names = set(os.listdir(folder)) if folder.is_dir() else set()
+    for name in names - needed:
+        (folder / name).unlink(missing_ok=True)
+    if names and not names & needed:
+        folder.rmdir()
 
 
 def _listed(kept: Kept) -> dict[str, object]:

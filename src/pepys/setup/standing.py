@@ -53,8 +53,9 @@ def shipped() -> Mapping[str, bytes]:
 
     root = Path(pepys.__file__).parent / "extensions"
     found = (path for path in sorted(root.rglob("*")) if path.is_file())
-    wanted_files = (path for path in found if path.suffix not in (".py", ".pyc"))
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in wanted_files}
+    # What lies beside the folders is for those who work on the extension.
+    used = (path for path in found if path.parent != root and path.suffix != ".pyc")
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in used}
 
 
 def setting_up(name: str, on: Machine, *, project: bool = False, force: bool = False) -> Plan:

@@ -1,7 +1,7 @@
 """The agents that Pepys can be set up in: one table, one row a target.
 
-A host has Pepys's extension, which knows the session; a client of MCP has an entry that starts `pepys mcp`. Where things
-are is each agent's own rule, decided from the environment that is given.
+A host gets Pepys's extension, which knows the session; a client of MCP gets an entry that starts `pepys mcp`. Where
+things are is each agent's own rule, decided from the environment that is given.
 """
 
 from __future__ import annotations

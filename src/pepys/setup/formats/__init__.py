@@ -1,7 +1,7 @@
 """The formats of configuration files: one table, one function each to read, to put a setting in, to take it out.
 
-A file is changed as text: what is not the setting keeps every character. Each change is proved by reading the file as it
-would become; where that is not the old file with and without the setting, the change is refused.
+A file is changed as text: what is not the setting keeps every character. Each change is proved by reading the file as
+it would become; where that is not the old file and the setting, or without it, the change is refused.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import NamedTuple, Protocol
 
 from pepys.setup.formats import jsonc, toml
 from pepys.setup.formats.base import Malformed
+
+__all__ = ["FORMATS", "Malformed", "depth", "is_empty", "setting", "with_setting", "without_setting"]
 
 BOM = "\ufeff"
 
@@ -35,7 +37,7 @@ class Format(Protocol):
         ...
 
     def take(self, text: str, keys: Sequence[str], made: int) -> str:
-        """*text* without the setting at *keys*, and without the last *made* of the tables around it that are then empty.
+        """*text* without the setting at *keys*, and without the *made* tables around it if they are then empty.
 
         Raises:
             Malformed: It is written in a way that cannot be taken out.

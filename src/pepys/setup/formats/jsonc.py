@@ -46,7 +46,7 @@ def put(text: str, keys: Sequence[str], value: Mapping[str, object], *, comments
     """*text* with *value* at *keys*, as the last member of the innermost object that is there."""
     root = _root(text, comments)
     if root is None:
-        return text + json.dumps(_nested(keys, value), indent=2, ensure_ascii=False) + "\n"
+        return text + "\n".join(_lines(_nested(keys, value), "  ")) + "\n"
     *_, (count, node) = _way(root, keys)
     return _with_member(text, root, node, keys[count], _nested(keys[count + 1 :], value))
 
@@ -97,9 +97,8 @@ def _with_member(text: str, root: _Node, node: _Node, key: str, value: object) -
     if lines or (last is None and (node is root or "\n" in text[: root.end])):
         base, indent = _indent(text, node.start), _member_indent(text, root, node)
         end = newline(text)
-        dumped = json.dumps({key: value}, indent=_unit(text, root), ensure_ascii=False).split("\n")[1:-1]
-        unit = len(dumped[0]) - len(dumped[0].lstrip())
-        member = "".join(end + indent + line[unit:] for line in dumped) + trailing
+        first, *more = _lines(value, _unit(text, root))
+        member = end + (end + indent).join((f"{indent}{_text(key)}: {first}", *more)) + trailing
         if "\n" not in text[at : node.end - 1]:
             member += end + base
     else:
@@ -109,6 +108,23 @@ def _with_member(text: str, root: _Node, node: _Node, key: str, value: object) -
         member = (" " if spaced and last is not None else "") + member
     comma = "," if last is not None and last.comma is None else ""
     return text[:anchor] + comma + text[anchor:at] + member + text[at:]
+
+
+def _lines(value: object, unit: str) -> list[str]:
+    """*value* in lines: an object has one a member, anything else is one."""
+    if not isinstance(value, dict):
+        return [_text(value)]
+    members = []
+    for key, item in value.items():
+        first, *more = _lines(item, unit)
+        members.append([f"{unit}{_text(key)}: {first}", *(unit + line for line in more)])
+    for member in members[:-1]:
+        member[-1] += ","
+    return ["{", *(line for member in members for line in member), "}"]
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _without_member(text: str, node: _Node, index: int) -> str:

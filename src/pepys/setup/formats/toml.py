@@ -109,7 +109,7 @@ def _keys(text: str, at: int) -> tuple[tuple[str, ...], int]:
 
 
 def _assigned(text: str, at: int) -> int:
-    """Where the line of the value that an assignment gives ends: at a newline outside of texts and brackets; -1 for none."""
+    """Where the line ends that a value from *at* on ends in: a newline outside of texts and brackets; -1 for none."""
     deep = 0
     while at < len(text):
         if found := _TEXT.match(text, at):
