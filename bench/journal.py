@@ -132,9 +132,9 @@ def _injects(index: StoreIndex, query: str) -> bool:
 
 
 def _held(index: StoreIndex, query: str) -> bool:
-    lists = index.lists(query)
+    lists = index.finding.lists(query)
     best = next(iter(lists.own), None)
-    return best is None or best in index.order(query, lists)[:HELD]
+    return best is None or best in index.finding.order(query, lists)[:HELD]
 
 
 def _speed(options: Options, size: int, say: Say) -> Json:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from pepys.journal.index import Lists, StoreIndex, ordered
+from pepys.journal.finding import Lists, ordered
+from pepys.journal.index import StoreIndex
 
 RRF_K = 60
 
@@ -33,9 +34,9 @@ def figures(
     """
     found: dict[str, list[dict[str, float]]] = {name: [] for name in systems}
     for one in asked:
-        lists = index.lists(one.query)
+        lists = index.finding.lists(one.query)
         for name, system in systems.items():
-            ranked = [named.get(index.id_at(place)) for place in system(index, one.query, lists)[:20]]
+            ranked = [named.get(index.finding.id_at(place)) for place in system(index, one.query, lists)[:20]]
             found[name].append(_figure(ranked, one.answers))
     return found
 
@@ -56,7 +57,7 @@ def mean(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 def default(index: StoreIndex, query: str, lists: Lists) -> list[int]:
     """What `journal.search` does."""
-    return index.order(query, lists)
+    return index.finding.order(query, lists)
 
 
 def without_vectors(index: StoreIndex, query: str, lists: Lists) -> list[int]:

@@ -10,8 +10,8 @@ import pytest
 
 from bench import journal, locomo, memories
 from bench.journal import Options
-from pepys.journal import index as engine
-from pepys.journal.index import StoreIndex
+from pepys.journal import finding
+from pepys.journal.finding import Finding
 
 
 def figures(tmp_path: Path, **more: Any) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def test_on_the_half_that_was_not_chosen_on_the_conditions_hold(tmp_path: Path) 
 
 @pytest.mark.requirement("bench.journal")
 def test_relevance_that_means_nothing_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "share", lambda *_: 1.0)
+    monkeypatch.setattr(finding, "share", lambda *_: 1.0)
 
     assert failures(figures(tmp_path)) == {"negative controls reach the floor"}
 
@@ -46,7 +46,7 @@ def test_relevance_that_means_nothing_is_a_failure(tmp_path: Path, monkeypatch: 
 def test_an_order_that_loses_the_best_hit_by_words_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(StoreIndex, "order", lambda self, query, lists: list(lists.own)[::-1])
+    monkeypatch.setattr(Finding, "order", lambda self, query, lists: list(lists.own)[::-1])
 
     assert {
         "the best hit by words fell below rank 3",

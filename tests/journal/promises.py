@@ -178,6 +178,11 @@ JOURNAL: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("journal.state.none", "No path is reported where nothing will ever write a state file."),
         ("journal.index.chunks", "Markdown is cut into the chunks that memsearch cuts, with its lines and its hashes."),
         ("journal.index.ids", "A chunk keeps its id until its text or heading changes, wherever its lines move."),
+        (
+            "journal.index.configured",
+            "memsearch's chunking and indexing keys say how files are cut and which are left out, from then on.",
+        ),
+        ("journal.index.anew", "A process notices that another one has made the index anew."),
         ("journal.index.stems", "Words are found in other forms, in identifiers, and in scripts without spaces."),
         ("journal.index.anchors", "Anchor comments are not searched."),
         ("journal.index.context", "A chunk is found by its day, its heading and the end of the chunk before it."),

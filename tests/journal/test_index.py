@@ -17,13 +17,16 @@ from hypothesis import strategies as st
 from pepys.config import Journal
 from pepys.index.lock import exclusive
 from pepys.journal.base import BackendMissing, Hit, Place
-from pepys.journal.chunk import pieces, shared_ids
+from pepys.journal.chunk import Cut, pieces, shared_ids
 from pepys.journal.embedders import static
 from pepys.journal.embedders.base import Embedder, EmbedderFailed, Rarity
+from pepys.journal.files import stamp
 from pepys.journal.fusion import Calibration
-from pepys.journal.index import StoreIndex, _stamp
+from pepys.journal.ignored import rules
+from pepys.journal.index import StoreIndex
 from pepys.journal.ledger import Ledger
 from pepys.journal.lexicon import Lexicon
+from pepys.journal.memsearch import Indexing
 
 MONDAY, TUESDAY = "2026-08-10", "2026-08-11"
 
@@ -157,7 +160,7 @@ def test_a_chunk_is_found_by_its_day_its_heading_and_what_came_before_it(home: H
     assert home.find("payments")[0] == "the signature of webhooks is checked"
     assert home.find("Monday 10 August")[0] != "an unrelated thing"
     assert "it took three hours" in home.find("signature webhooks")
-    lists = home.index.lists("signature webhooks")
+    lists = home.index.finding.lists("signature webhooks")
     assert (len(lists.own), len(lists.context)) == (1, 2)
 
 
@@ -272,11 +275,11 @@ def test_another_embedder_embeds_everything_again_and_no_spaces_are_mixed(home: 
     other = Counting("another")
     index = home.again(other)
 
-    before = index.lists("cache").near
+    before = index.finding.lists("cache").near
     done = index.refresh()
 
     assert not before
-    assert (done.embedded, len(other.embedded), len(index.lists("cache").near)) == (2, 2, 2)
+    assert (done.embedded, len(other.embedded), len(index.finding.lists("cache").near)) == (2, 2, 2)
     index.close()
 
 
@@ -359,7 +362,7 @@ def test_old_chunks_leave_only_after_what_replaces_them_is_in(home: Home, monkey
 
     other = home.again()
     assert [last(hit) for hit in other.search("cache varnish", 5)] == ["moved the cache"]
-    assert len(other.lists("cache varnish").own) == 1
+    assert len(other.finding.lists("cache varnish").own) == 1
     other.refresh()
     assert sorted(last(hit) for hit in other.search("cache varnish", 5)) == ["dropped varnish", "moved the cache"]
     other.close()
@@ -412,7 +415,7 @@ def test_two_processes_see_each_other_s_commits(home: Home) -> None:
 
     home.write(MONDAY, entry("11:00", "dropped varnish"))
     home.index.refresh()
-    assert len(other.lists("varnish").own) == 1
+    assert len(other.finding.lists("varnish").own) == 1
     home.write(MONDAY, entry("12:00", "fixed the login"))
     home.index.refresh()
     home.index.purge()
@@ -427,7 +430,7 @@ def test_who_reads_creates_nothing_even_under_an_old_name(home: Home) -> None:
     other.search("cache", 1)
     home.index.purge()
 
-    home.index._words("text-1")
+    home.index._directory._words("text-1")
 
     assert [path.name for path in Path(home.place.directory).glob("text-*")] == ["text-2"]
     other.close()
@@ -479,10 +482,10 @@ def test_a_reader_that_blocks_a_purge_leaves_it_pending_and_the_next_refresh_fin
 
     done = home.index.purge()
     pending = home.index.status().purge_pending
-    words = home.index._text()
+    words = home.index._directory.text()
     assert home.frequencies("zeppelin") == [0]
     home.index.refresh()
-    assert home.index._text() == words  # the words are not made anew again and again
+    assert home.index._directory.text() == words  # the words are not made anew again and again
     reader.close()
     other = home.again()
     other.refresh()
@@ -578,7 +581,9 @@ def test_however_a_store_came_to_be_its_index_is_the_one_of_a_fresh_start(
 
     def everything(index: StoreIndex) -> list[set[str]]:
         # Not by their scores: an engine of words counts removed chunks until it merges them away.
-        return [{index.id_at(place) for place in found} for found in index.lists("cache login 缓存 moved")]
+        return [
+            {index.finding.id_at(place) for place in found} for found in index.finding.lists("cache login 缓存 moved")
+        ]
 
     assert everything(home.index) == everything(fresh)
     assert list(home.index.chunks()) == list(fresh.chunks())
@@ -623,7 +628,7 @@ def settle(home: Home) -> None:
     ledger = Ledger(os.path.join(home.place.directory, "ledger.sqlite"))
     for path in home.store.iterdir():
         with ledger.transaction():
-            ledger.seen(path.name, _stamp(path.stat()), 2**62)
+            ledger.seen(path.name, stamp(path.stat()), 2**62)
     ledger.close()
 
 
@@ -695,3 +700,81 @@ def test_an_index_that_cannot_be_written_says_what_to_do(home: Home) -> None:
     assert "memory.indexDir" in missing.value.steps
     (chunk,) = home.index.chunks()
     assert home.index.chunk(chunk.id) == chunk
+
+
+@pytest.mark.requirement("journal.index.configured")
+def test_another_cut_cuts_anew_embeds_nothing_twice_and_is_idle_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path)
+    said = [Indexing()]
+    index = StoreIndex(home.place, lambda: home.embedder, lambda: said[0])
+    home.write(MONDAY, "### 10:00\n" + "".join(f"- fact number {at} of the cache\n" for at in range(20)))
+    time.sleep(0.05)  # as long as a stamp is young
+    index.refresh()
+    assert len(list(index.chunks())) == index.status().chunks == 1
+    embedded(home)
+
+    said[0] = Indexing(Cut(max_chars=120, overlap_lines=0))
+    assert index.status().pending
+    done = index.refresh()
+
+    assert (done.embedded, embedded(home)) == (0, [])
+    assert done.chunks == len(list(index.chunks())) > 3
+    (hit,) = index.search("fact number 19", 1)
+    assert hit.chunk.last - hit.chunk.first < 5
+    assert index.chunk(hit.chunk.id) == hit.chunk
+    assert not index.status().pending
+    monkeypatch.setattr("pepys.journal.index.follow", lambda *_: pytest.fail("there was nothing to do"))
+    index.refresh()
+    index.close()
+
+
+@pytest.mark.requirement("journal.index.configured")
+def test_files_that_the_configuration_leaves_out_leave_the_index_and_come_back(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    said = [Indexing()]
+    index = StoreIndex(home.place, lambda: home.embedder, lambda: said[0])
+    home.write(MONDAY, entry("10:00", "moved the cache"))
+    (home.store / "drafts").mkdir()
+    (home.store / "drafts" / "keep.md").write_text(entry("10:00", "kept the cache"))
+    (home.store / "drafts" / "other.md").write_text(entry("10:00", "dropped the cache"))
+    index.refresh()
+
+    def found() -> list[str]:
+        index.refresh()
+        return sorted(last(hit) for hit in index.search("cache", 5))
+
+    assert found() == ["dropped the cache", "kept the cache", "moved the cache"]
+    said[0] = Indexing(ignore_files=(".indexignore",))
+    (home.store / "drafts" / ".indexignore").write_text("*\n!keep.md\n")
+    assert found() == ["kept the cache", "moved the cache"]
+    (home.store / ".indexignore").write_text("other.md\ndrafts/\n")
+    assert found() == ["moved the cache"]
+    said[0] = Indexing(ignore_files=(".indexignore",), exclude=rules(["!drafts/", "2026-*"]))
+    assert found() == ["kept the cache"]
+    said[0] = Indexing()
+    assert found() == ["dropped the cache", "kept the cache", "moved the cache"]
+    index.close()
+
+
+@pytest.mark.requirement("journal.index.anew")
+@pytest.mark.parametrize("anew", [True, False])
+def test_an_index_that_another_process_made_anew_or_removed_is_followed(home: Home, anew: bool) -> None:
+    home.write(MONDAY, entry("10:00", "moved the cache"))
+    home.index.refresh()
+    assert home.index.search("cache", 1)
+    shutil.rmtree(home.place.directory)
+    home.write(MONDAY, entry("11:00", "dropped varnish"))
+    other = home.again()
+    if anew:
+        other.refresh()
+
+    done = home.index.refresh()
+
+    assert (done.chunks, other.status().chunks) == (2, 2)
+    assert [last(hit) for hit in home.index.search("varnish", 1)] == ["dropped varnish"]
+    home.write(MONDAY, entry("12:00", "fixed the login"))
+    other.refresh()
+    assert home.index.status().chunks == 3
+    other.close()

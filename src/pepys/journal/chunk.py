@@ -23,6 +23,17 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _JOINED = "\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af"  # scripts that put no space after a full stop
 
 
+class Cut(NamedTuple):
+    """How texts are cut."""
+
+    max_chars: int = MAX_CHARS
+    overlap_lines: int = OVERLAP_LINES
+
+    def printed(self) -> str:
+        """It, as an index keeps it."""
+        return f"{self.max_chars}/{self.overlap_lines}"
+
+
 class Piece(NamedTuple):
     """A section of a text, or a part of one that is too long."""
 

@@ -89,7 +89,8 @@ def place(directory: str, context: Context, here: Scope) -> Place:
         collection = scope.ask(command, "collection", directory, context.env)
     else:
         collection = _recorded(store) or scope.collection_name(directory)
-    found = scope.index_place(store, collection, here.repository, here.state_dir, context)
+    # Its own configuration says how it is indexed: with each session's own, one index would be made anew by each.
+    found = scope.index_place(store, collection, directory, here.state_dir, context)
     return found._replace(foreign=True)
 
 

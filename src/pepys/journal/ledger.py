@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from pepys.model.source import Stamp
 
-SCHEMA = "1"
+SCHEMA = "2"
 
 _BUSY_MS = 10_000
 _READER_MS = 500  # readers are done within milliseconds, or have forgotten to end
@@ -25,13 +25,30 @@ _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE files (
     id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL, examined_ns INTEGER NOT NULL,
-    sha256 TEXT NOT NULL, chunks INTEGER NOT NULL, ids BLOB NOT NULL, space TEXT NOT NULL, owners BLOB NOT NULL,
-    keys BLOB NOT NULL, signs BLOB NOT NULL, vectors BLOB NOT NULL
+    sha256 TEXT NOT NULL, cut TEXT NOT NULL, chunks INTEGER NOT NULL, ids BLOB NOT NULL, space TEXT NOT NULL,
+    owners BLOB NOT NULL, keys BLOB NOT NULL, signs BLOB NOT NULL, vectors BLOB NOT NULL
 );
 """
 
 ID_BYTES = KEY_BYTES = 8
 OWNER_BYTES = 4
+
+_NUMBER_BITS = 24
+
+
+def place(file: int, number: int) -> int:
+    """Where a chunk is in an index: its file's id and its number there, as one number that the words are kept under."""
+    return file << _NUMBER_BITS | number
+
+
+def file_of(place: int) -> int:
+    """The file of a place."""
+    return place >> _NUMBER_BITS
+
+
+def number_of(place: int) -> int:
+    """The number of a place's chunk in its file."""
+    return place & ((1 << _NUMBER_BITS) - 1)
 
 
 class Known(NamedTuple):
@@ -42,6 +59,7 @@ class Known(NamedTuple):
     stamp: Stamp
     examined_ns: int  # when the stamp was taken
     sha256: str  # of its bytes
+    cut: str  # how its chunks were made; see `chunk.Cut`
     space: str  # of its vectors; "" while it has none
     chunks: int
 
@@ -53,6 +71,7 @@ class Reading(NamedTuple):
     stamp: Stamp
     examined_ns: int
     sha256: str
+    cut: str
     ids: bytes  # ID_BYTES a chunk, in order
     space: str
     owners: bytes  # OWNER_BYTES a vector: the number of its chunk in the file
@@ -122,7 +141,9 @@ class Ledger:
 
     def files(self) -> dict[str, Known]:
         """Every file, by path."""
-        rows = self._db.execute("SELECT id, path, stamp, examined_ns, sha256, space, chunks FROM files ORDER BY path")
+        rows = self._db.execute(
+            "SELECT id, path, stamp, examined_ns, sha256, cut, space, chunks FROM files ORDER BY path"
+        )
         return {row[1]: Known(row[0], row[1], Stamp(*json.loads(row[2])), *row[3:]) for row in rows}
 
     def put(self, readings: Iterable[tuple[int, Reading]]) -> None:
@@ -130,10 +151,17 @@ class Ledger:
         for file, reading in readings:
             self._db.execute("DELETE FROM files WHERE path = ?", (reading.path,))
             self._db.execute(
-                "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(file, reading.path, json.dumps(reading.stamp), reading.examined_ns, reading.sha256),
-                    *(len(reading.ids) // ID_BYTES, reading.ids, reading.space, reading.owners, reading.keys),
+                    *(
+                        reading.cut,
+                        len(reading.ids) // ID_BYTES,
+                        reading.ids,
+                        reading.space,
+                        reading.owners,
+                        reading.keys,
+                    ),
                     *(reading.signs, reading.vectors),
                 ),
             )

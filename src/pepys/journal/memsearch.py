@@ -9,9 +9,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pepys import paths
+from pepys.journal import ignored
+from pepys.journal.chunk import MAX_CHARS, OVERLAP_LINES, Cut
+from pepys.journal.ignored import Rule
 
 PROJECT_KEYS = frozenset(
     {
@@ -29,8 +32,8 @@ PROJECT_KEYS = frozenset(
 DEFAULTS: Mapping[str, Any] = {
     "milvus.uri": "~/.memsearch/milvus.db",
     "milvus.collection": "memsearch_chunks",
-    "chunking.max_chunk_size": 1500,
-    "chunking.overlap_lines": 2,
+    "chunking.max_chunk_size": MAX_CHARS,
+    "chunking.overlap_lines": OVERLAP_LINES,
 }
 
 
@@ -48,6 +51,40 @@ def settings(env: Mapping[str, str], repository: str) -> dict[str, Any]:
     merged = {**DEFAULTS, **user, **{name: value for name, value in project.items() if name in PROJECT_KEYS}}
     made = {name: _resolved(value, env) for name, value in merged.items()}
     return {name: value for name, value in made.items() if value is not None}
+
+
+class Indexing(NamedTuple):
+    """Which files of a store are indexed, and how they are cut."""
+
+    cut: Cut = Cut()
+    ignore_files: tuple[str, ...] = ()  # names of files in the store that hold rules for what lies beside and below
+    exclude: tuple[Rule, ...] = ()  # rules for the store as a whole; they have the last word
+
+
+def indexing(env: Mapping[str, str], repository: str) -> Indexing:
+    """What `chunking` and `indexing` say. A value that memsearch itself could not use stands for its default."""
+    said = settings(env, repository)
+    return Indexing(
+        Cut(
+            _whole_number(said, "chunking.max_chunk_size", least=1),
+            _whole_number(said, "chunking.overlap_lines", least=0),
+        ),
+        tuple(
+            name
+            for text in _texts(said.get("indexing.ignore_files"))
+            if (name := text.strip()) == Path(name).name and name.isprintable() and name not in ("", "..")
+        ),
+        ignored.rules(_texts(said.get("indexing.exclude"))),
+    )
+
+
+def _whole_number(said: Mapping[str, Any], name: str, least: int) -> int:
+    value = said.get(name)
+    return value if type(value) is int and value >= least else int(DEFAULTS[name])
+
+
+def _texts(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def _user(env: Mapping[str, str]) -> Path:

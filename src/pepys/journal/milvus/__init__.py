@@ -27,4 +27,4 @@ def opened(place: Place, settings: Journal, env: Mapping[str, str]) -> SharedInd
     shared = memsearch.settings(env, place.repository)
     database = Database.configured(shared, env, place.repository, settings.search_timeout_ms)
     model = embedding.named(shared, env, settings.search_timeout_ms / 1000)
-    return SharedIndex(place, shared, database, model, env)
+    return SharedIndex(place, lambda: memsearch.indexing(env, place.repository), database, model, env)

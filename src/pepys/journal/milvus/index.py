@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pepys.errors import MemoryLocked
 from pepys.index.source import settled
@@ -17,7 +17,9 @@ from pepys.journal import terms
 from pepys.journal.base import BackendMissing, Chunk, Hit, NeverIndexed, Place, Refreshed, Status
 from pepys.journal.chunk import Piece
 from pepys.journal.embedders.base import EmbedderFailed
+from pepys.journal.files import markdown
 from pepys.journal.fusion import Calibration, Ranked, calibrated, fused, rarity, share
+from pepys.journal.memsearch import Indexing
 from pepys.journal.milvus import recorded, relevance
 from pepys.journal.milvus.database import (
     CONTENT_BYTES,
@@ -56,16 +58,14 @@ class SharedIndex:
     def __init__(
         self,
         place: Place,
-        shared: Mapping[str, Any],
+        configured: Callable[[], Indexing],
         database: Database,
         embedding: Embedding,
         env: Mapping[str, str],
     ) -> None:
         self._place, self._database, self._embedding = place, database, embedding
         self._store = os.path.realpath(place.store)
-        self._max_chars = int(shared["chunking.max_chunk_size"])
-        self._overlap_lines = int(shared["chunking.overlap_lines"])
-        self._filters = [key for key in ("indexing.ignore_files", "indexing.exclude") if shared.get(key)]
+        self._configured, self._indexing = configured, configured()
         self._state_file = recorded.path(place, env)
         self._settled: Stamps | None = None  # files that the collection holds as they are; None: it was not looked at
         self._seen: set[str] = set()  # files that the last refresh listed
@@ -83,16 +83,10 @@ class SharedIndex:
             self.purge()
         if stamps == self._settled:
             return Refreshed(len(stamps), self._count, 0, 0, {})
-        self._why = self._unable()
+        self._why = self._embedding.missing
         if self._why or self._embedding.model is None:
             return Refreshed(len(stamps), self._count, 0, 0, {}, True)
         return self._refreshed(stamps, self._embedding.model, deadline)
-
-    def _unable(self) -> str:
-        """Why nothing can be indexed as memsearch would; "" where it can."""
-        if self._filters:
-            return f"Pepys does not apply {' and '.join(self._filters)} of memsearch, so memsearch has to index"
-        return self._embedding.missing
 
     def _refreshed(self, stamps: Stamps, model: str, deadline: float | None) -> Refreshed:
         now = time.time_ns()
@@ -331,7 +325,7 @@ class SharedIndex:
         except MemoryLocked as error:
             count, note = None, f"{note}; {error}"
         listed = self._listed()
-        pending = bool(listed) and (bool(self._unable()) or listed != (self._settled or listed))
+        pending = bool(listed) and (bool(self._embedding.missing) or listed != (self._settled or listed))
         return Status(count, self._embedding.name, 0, pending, self._purging.exists(), note)
 
     def close(self) -> None:
@@ -374,7 +368,7 @@ class SharedIndex:
             yield id_, _Wanted(id_, path, piece)
 
     def _pieces(self, path: str) -> Iterator[Piece]:
-        return cutting.pieces(_text(path), self._max_chars, self._overlap_lines)
+        return cutting.pieces(_text(path), *self._indexing.cut)
 
     def _mine(self, row: Row) -> bool:
         return str(row["source"]).startswith(self._store + os.sep)
@@ -384,18 +378,14 @@ class SharedIndex:
 
         None: they cannot be listed, which proves nothing about them.
         """
-        found: Stamps = {}
+        before, self._indexing = self._indexing, self._configured()
+        if self._indexing != before:
+            self._settled = None  # nothing that was cut otherwise holds
         try:
-            for directory, directories, names in os.walk(self._store, onerror=_raised):
-                directories[:] = [name for name in directories if not name.startswith(".")]
-                for name in names:
-                    if not name.startswith(".") and name.lower().endswith((".md", ".markdown")):
-                        path = os.path.realpath(os.path.join(directory, name))
-                        if Path(path).is_file():
-                            found[path] = _stamp(os.stat(path))
+            found = {os.path.join(self._store, path): stamp for path, stamp in markdown(self._store, self._indexing)}
         except OSError:
             return None
-        return dict(sorted(found.items()))
+        return {os.path.realpath(path): found[path] for path in sorted(found)}
 
     def _size(self) -> str:
         folder = Path(self._database.path or "", "collections", self._place.collection)
@@ -444,14 +434,6 @@ class _Plan(NamedTuple):
 
 def _text(path: str) -> str:
     return Path(path).read_bytes().decode("utf-8", "replace")
-
-
-def _stamp(status: os.stat_result) -> Stamp:
-    return Stamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
-def _raised(error: OSError) -> None:
-    raise error
 
 
 def _donors(rows: Sequence[Row], texts: set[str], model: str) -> dict[str, str]:

@@ -1,0 +1,85 @@
+"""How memsearch's configuration says that a store is indexed, as a project's calls see it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pepys.journal.chunk import Cut
+from pepys.journal.ignored import rules
+from pepys.journal.memsearch import Indexing, indexing
+from tests.journal.project import Project, entry
+
+CONFIGURED = '[chunking]\nmax_chunk_size = 400\noverlap_lines = 0\n[indexing]\nignore_files = [".gitignore"]\n'
+
+
+def written(home: Path, text: str, *, project: bool = True) -> None:
+    path = home / ".memsearch.toml" if project else home / ".memsearch" / "config.toml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+
+
+def read(home: Path) -> Indexing:
+    return indexing({"HOME": str(home)}, str(home))
+
+
+def test_without_configuration_memsearchs_defaults_hold(tmp_path: Path) -> None:
+    assert read(tmp_path) == Indexing(Cut(1500, 2), (), ())
+
+
+def test_the_project_wins_over_the_user_key_by_key(tmp_path: Path) -> None:
+    written(tmp_path, '[chunking]\nmax_chunk_size = 900\n[indexing]\nexclude = ["a.md"]\n', project=False)
+    written(tmp_path, CONFIGURED)
+
+    assert read(tmp_path) == Indexing(Cut(400, 0), (".gitignore",), rules(["a.md"]))
+
+
+@pytest.mark.parametrize("value", ['"300"', "0", "-5", "1.5", "true", "[]"])
+def test_a_number_that_is_none_stands_for_the_default(tmp_path: Path, value: str) -> None:
+    written(tmp_path, f"[chunking]\nmax_chunk_size = {value}\noverlap_lines = {value.replace('0', '-1')}\n")
+
+    assert read(tmp_path).cut == Cut(1500, 2)
+
+
+def test_only_names_of_files_and_texts_are_taken(tmp_path: Path) -> None:
+    written(tmp_path, '[indexing]\nignore_files = ["../a", "..", "", "b", 1]\nexclude = "*.md"\n')
+
+    assert read(tmp_path) == Indexing(Cut(), ("b",), ())
+
+
+@pytest.mark.requirement("journal.index.configured")
+def test_a_process_that_is_open_follows_a_change_of_the_configuration(project: Project) -> None:
+    project.write_day(entry("10:00", *(f"the cache holds fact number {number} of many" for number in range(40))))
+    project.write_day(entry("10:00", "the cache of a private day"), "2026-08-12")
+
+    with project.open() as workspace:
+
+        def found() -> list[str]:
+            hits = workspace.call("journal.search", {"query": "cache fact number 39"})["hits"]
+            return [Path(hit["source"]).stem for hit in hits]
+
+        whole = found()
+        written(project.root, CONFIGURED)
+        (project.store / ".gitignore").write_text("/2026-08-12.md\n")
+        cut = found()
+
+    assert sorted(set(whole)) == ["2026-08-12", "2026-08-13"]
+    assert set(cut) == {"2026-08-13"}
+    assert len(cut) == 5
+
+
+@pytest.mark.requirement("journal.index.configured")
+def test_another_project_is_indexed_as_its_own_configuration_says(project: Project, tmp_path: Path) -> None:
+    project.write_day(entry("10:00", "the cache of the shop"))
+    other = tmp_path / "roots" / "other"
+    (other / ".memsearch" / "memory").mkdir(parents=True)
+    for name in ("2026-08-12", "2026-08-13"):
+        (other / ".memsearch" / "memory" / f"{name}.md").write_text(entry("10:00", "the cache of another"))
+    written(other, '[indexing]\nexclude = ["2026-08-12.md"]\n')
+    written(project.root, '[indexing]\nexclude = ["2026-08-13.md"]\n')
+    project.env["PI_MEMSEARCH_SCAN_ROOTS"] = str(other.parent)
+
+    hits = project.call("journal.search", {"query": "cache", "scope": "all"})["hits"]
+
+    assert [Path(hit["source"]) for hit in hits] == [other / ".memsearch" / "memory" / "2026-08-13.md"]
