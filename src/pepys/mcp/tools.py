@@ -88,7 +88,7 @@ def _output_schema(action: Action) -> dict[str, Any] | None:
     }
     return {
         **result,
-        "properties": {"error": error, **result["properties"]},
+        "properties": {**result["properties"], "error": error},
         # Clients of older versions know an object at the root, and nothing else.
         "anyOf": [{"required": required}, {"required": ["error"]}],
     }
