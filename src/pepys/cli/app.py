@@ -24,7 +24,7 @@ COMMANDS: Mapping[str, str] = {
     "journal": "daily memory: search, read, write, forget, capture",
     "notes": "durable notes: pick, list, change, check",
     "index": "build, watch, show or delete the index",
-    "doctor": "check hosts, sessions, index and configuration",
+    "doctor": "check hosts, sessions, index, configuration and agents",
     "config": "show every configuration key, its value and where it comes from",
     "setup": "set Pepys up in agents, or take it out again",
     "trust": "let a project's .pepys.toml take effect",

@@ -81,6 +81,14 @@ def taking_back(owner: Owner, env: Mapping[str, str], *, force: bool = False) ->
     return plan.removal(owner, files.look((), known, owner), known, _originals(known, env), force=force)
 
 
+def missing_extra(name: str) -> str:
+    """The extra of Pepys that the target *name* needs and that is not installed; empty for none."""
+    from importlib.util import find_spec
+
+    extra = TARGETS[name].extra
+    return extra if extra and find_spec(extra) is None else ""
+
+
 def standings(on: Machine) -> tuple[Standing, ...]:
     """How every target stands, in the order of the table.
 

@@ -1,4 +1,4 @@
-"""`pepys doctor`: check hosts, sessions, index and configuration."""
+"""`pepys doctor`: check hosts, sessions, index, configuration and the agents that Pepys is set up in."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from contextlib import ExitStack
 from pepys import checks, config
 from pepys.cli import options
 from pepys.cli.output import Output, Span
+from pepys.setup import checks as targets
+from pepys.setup import standing
 
 NEEDS_ACTION = 1
 
@@ -27,6 +29,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             lambda: config.load(os.environ, keywords["cwd"], trusted=keywords["trusted"]),
             lambda: open_.enter_context(options.opened(args, out)).history,
         )
+    found += targets.made(standing.machine(os.environ, keywords["cwd"], keywords["agent_dir"]))
     if out.as_json:
         out.json({"checks": [check._asdict() for check in found]})
     else:

@@ -93,13 +93,11 @@ def _known() -> str:
 
 
 def _need_extras(names: Iterable[str]) -> None:
-    from importlib.util import find_spec
-
-    for extra in sorted({TARGETS[name].extra for name in names} - {""}):
-        if find_spec(extra) is None:
+    for name in names:
+        if missing := standing.missing_extra(name):
             raise InvalidConfiguration(
-                f"What these targets start needs more than is installed: pepys[{extra}].",
-                hint=f"Install it: pip install 'pepys[{extra}]'",
+                f"{TARGETS[name].title} would start `pepys {missing}`, which is not installed; nothing was written.",
+                hint=f"Install it: pip install 'pepys[{missing}]'",
             )
 
 
