@@ -67,6 +67,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
     progress: Callable[[Progress], None] | None = None,
     complete: Completion | None = None,
     now: datetime | None = None,
+    views: Views | None = None,
 ) -> Workspace:
     """Open somebody's history. Paths are taken from *cwd*, which defaults to the process's own.
 
@@ -78,6 +79,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         patience_s: How long an answer may wait for indexing, seconds; None: until it is done.
         complete: A model for what the journal distils; None: there is none.
         now: Local time of the calls; None: the clock's.
+        views: Notes as they were last read, where several workspaces share them.
 
     Raises:
         InvalidArgument: There is no such host, or a path can be none.
@@ -121,7 +123,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         complete=complete,
         now=now,
     )
-    return Workspace(_consistent(context))
+    return Workspace(_consistent(context), views=views)
 
 
 def _consistent(context: Context) -> Context:
@@ -149,12 +151,12 @@ def _absolute(path: Path | str | None, name: str) -> Path | None:
 class Workspace:
     """A history that is open for calls. Use it as a context manager, or `close` it."""
 
-    def __init__(self, context: Context, whole: Workspace | None = None) -> None:
+    def __init__(self, context: Context, whole: Workspace | None = None, views: Views | None = None) -> None:
         """*whole*: what this one shows in other circumstances; it shares what is open, and leaves closing to it."""
         self.context = context
         self._whole = whole
         self.history: History = _history(context) if whole is None else whole.history
-        self._views: Views = {} if whole is None else whole._views
+        self._views: Views = whole._views if whole is not None else {} if views is None else views
         self.memory: Provider[dict[str, Any]] = Provider(self, "memory")
         self.notes: Provider[dict[str, Any]] = Provider(self, "notes")
         self.events: Provider[dict[str, Any]] = Provider(self, "events")

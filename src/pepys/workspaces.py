@@ -14,6 +14,7 @@ from pepys.workspace import CIRCUMSTANCES, Workspace
 
 if TYPE_CHECKING:
     from pepys.model.context import Progress
+    from pepys.notes.stores import Views
 
 MAX_OPEN = 4
 
@@ -30,9 +31,16 @@ class Workspaces:
         cwd: Path,
         env: Mapping[str, str],
         progress: Callable[[Progress], None] | None = None,
+        views: Views | None = None,
     ) -> None:
-        """*base*: keywords of `workspace.open`; a context says more precisely what they say for all of them."""
+        """Nothing is opened yet.
+
+        Args:
+            base: Keywords of `workspace.open`; a context says more precisely what they say for all of them.
+            views: Notes as they were last read; threads may share them, so that one reading anew is one for all.
+        """
         self._base, self._cwd, self._env, self._progress = base, cwd, env, progress
+        self._views: Views = {} if views is None else views
         self._opened: OrderedDict[str, Workspace] = OrderedDict()
 
     def get(self, context: Mapping[str, object], **circumstances: Any) -> Workspace:
@@ -62,4 +70,6 @@ class Workspaces:
         keywords = {"cwd": self._cwd, "trusted": None, **self._base, **place}
         resolved = config.load(self._env, keywords["cwd"], keywords.get("config_overrides"), keywords["trusted"])
         patience_s = resolved.index.budget_ms / 1000
-        return workspace.open(**keywords, env=self._env, patience_s=patience_s, progress=self._progress)
+        return workspace.open(
+            **keywords, env=self._env, patience_s=patience_s, progress=self._progress, views=self._views
+        )

@@ -18,6 +18,10 @@ class ClientGone(OSError):
     """Nobody is there any more to be asked."""
 
 
+class Refusal(RuntimeError):
+    """The client cannot be asked this, or answered with an error, whose text this is."""
+
+
 class Cancelled(Exception):
     """The answer to a request is no longer wanted."""
 
@@ -71,8 +75,10 @@ class Client:
             Cancelled: The request is not wanted any more.
             TimeoutError: None came within *timeout_s* seconds.
             ClientGone: None can come any more.
-            RuntimeError: It answered with an error, whose text this is.
+            Refusal: It cannot be asked this, or answered with an error.
         """
+        if method not in self.capabilities:
+            raise Refusal(f"the host has no {method}")
         id_ = f"pepys-{next(self._ids)}"
         answer = _Answer()
         with self._lock:
@@ -91,7 +97,7 @@ class Client:
             raise ClientGone("the host is gone") if self._gone else Cancelled
         error = answer.message.get("error")
         if error is not None:
-            raise RuntimeError(str(error.get("message") if isinstance(error, Mapping) else error))
+            raise Refusal(str(error.get("message") if isinstance(error, Mapping) else error))
         result = answer.message.get("result")
         return result if isinstance(result, dict) else {}
 
@@ -139,12 +145,12 @@ class Asking:
         Raises:
             TimeoutError: There was none in time.
             ClientGone: The host is gone.
-            RuntimeError: What the host said instead.
+            Refusal: What the host said instead.
         """
         asked = protocol.Complete(system, prompt, max(1, int(timeout_s * 1000)), model, self._session)
         text: Any = self._client.ask(self._request, "complete", asked, timeout_s + GRACE_S).get("text")
         if not isinstance(text, str):
-            raise RuntimeError("the host gave no text")
+            raise Refusal("the host gave no text")
         return text
 
 

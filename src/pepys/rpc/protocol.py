@@ -52,6 +52,16 @@ class Initialized:
 
 
 @dataclass(frozen=True, slots=True)
+class Ping:
+    """Is anybody there? Answered at once, whatever is under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pong:
+    """Yes."""
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """Call an action, whoever its audience is. The answer is the action's own."""
 
@@ -210,6 +220,7 @@ class Progress:
 
 REQUESTS: Mapping[str, tuple[type, type | None]] = {
     "initialize": (Initialize, Initialized),
+    "ping": (Ping, Pong),
     "call": (Call, None),  # the action's own answer
     "tool": (Tool, Told),
     "event": (Event, Effects),

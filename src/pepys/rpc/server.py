@@ -9,7 +9,7 @@ import time
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pepys import __version__
 from pepys.actions import find, schema
@@ -33,8 +33,15 @@ from pepys.rpc.wire import (
 )
 from pepys.workspaces import Workspaces
 
+if TYPE_CHECKING:
+    from pepys.notes.stores import Views
+    from pepys.workspace import Workspace
+
 LEAVE_S = 4.0
-"""How long what is under way may take once the client is gone; then the process ends without it."""
+"""How long what was asked may take once stdin has ended; then the process ends without it."""
+
+HOOKS_S = 1.0
+"""How much of that the hooks have, before captures are finished whatever else is under way."""
 
 
 class Server:
@@ -49,9 +56,10 @@ class Server:
         self._lock = threading.Lock()
         self._requests: dict[int, Request] = {}  # not answered yet
         self._lanes: dict[lanes.LaneName, _Served] = {}
+        self.views: Views = {}  # of notes: what one lane has read anew, no other lane has to
 
     def run(self) -> None:
-        """Serve until stdin ends. What was captured is in the daily file then; nothing else is waited for long."""
+        """Serve until stdin ends. What was asked by then is answered if it does not take long; captures are written."""
         try:
             for message in messages(self._stdin):
                 if isinstance(message, Refused):
@@ -96,6 +104,8 @@ class Server:
         parsed = _parsed(protocol.REQUESTS[method][0], params, method)
         if method == "initialize":
             self._initialize(id_, parsed)
+        elif method == "ping":
+            self._writer.answer(id_, as_json(protocol.Pong()))
         elif not self._initialized:
             raise Refused(NOT_INITIALIZED, "The first request is initialize.")
         else:
@@ -152,23 +162,32 @@ class Server:
         self._writer.send({"method": "progress", "params": as_json(told)})
 
     def _leave(self) -> None:
-        """The client is gone. Captures become markers where their models are gone too; what reads is given up."""
+        """Nothing more will be asked. The client answers no more either: what was captured is written as markers."""
         deadline = time.monotonic() + LEAVE_S
         self.client.leave()
-        with self._lock:
-            for request in self._requests.values():
-                request.cancel()
-            self._requests.clear()
+        for served in self._lanes.values():
+            served.lane.close()
+        if "events" in self._lanes:
+            self._lanes["events"].lane.join(HOOKS_S)  # a hook may still begin a capture
         if "pepys.journal.live" in sys.modules:
             from pepys.journal import live
 
-            for session in live.SESSIONS.values():
+            for session in list(live.SESSIONS.values()):
                 session.flush(max(0.0, deadline - time.monotonic()))
-        for served in self._lanes.values():
-            served.lane.close()
         if not all(served.lane.join(max(0.0, deadline - time.monotonic())) for served in self._lanes.values()):
+            # A thread that still reads would keep the process. Nor is a client waited for that does not read.
+            refusing = threading.Thread(target=self._refuse_rest, daemon=True)
+            refusing.start()
+            refusing.join(0.2)
             sys.stderr.flush()
-            os._exit(0)  # a thread that still reads would keep the process, and nobody is there for its answer
+            os._exit(0)
+
+    def _refuse_rest(self) -> None:
+        with self._lock:
+            rest = list(self._requests)
+            self._requests.clear()
+        for id_ in rest:
+            self._writer.refuse(id_, CANCELLED, "Cancelled: Pepys ends.")
 
 
 class _Served:
@@ -177,7 +196,7 @@ class _Served:
     def __init__(self, name: lanes.LaneName, server: Server) -> None:
         self._server, self._client = server, server.client
         self._request: Request | None = None
-        self._workspaces = Workspaces(server.base, Path.cwd(), server.env, self._progress)
+        self._workspaces = Workspaces(server.base, Path.cwd(), server.env, self._progress, server.views)
         self.lane = Lane(name, self._workspaces.close)
 
     def take(self, request: Request) -> None:
@@ -203,8 +222,11 @@ class _Served:
         asking = self._client.within(request)
         offered = {"complete": asking.complete} if asking.completes else {}
 
+        def opening() -> Workspace:
+            return self._workspaces.get(request.params.context, **offered)
+
         def calling(ref: str, args: Mapping[str, object]) -> Any:
-            return self._workspaces.get(request.params.context, **offered).call(ref, args)
+            return opening().call(ref, args)
 
         match request.params:
             case protocol.Call(ref=ref, args=args):
@@ -214,7 +236,7 @@ class _Served:
             case protocol.Event() as event:
                 return as_json(events.effects(event, calling))
             case protocol.Command() as command:
-                return as_json(commands.effects(command, calling, asking))
+                return as_json(commands.effects(command, opening, asking))
 
     def _progress(self, done: Progress) -> None:
         if self._request is not None:

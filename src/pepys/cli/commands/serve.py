@@ -21,7 +21,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
     if sys.stdin.isatty():
         out.note("pepys serve speaks JSON-RPC with an extension inside a host. It ends with the end of its input (^D).")
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C is for the host, and reaches its whole process group
+    # ^C and a terminal that goes away are for the host to answer, and reach its whole process group.
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # by way of leaving
     stdout = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever is printed by mistake breaks no message
     Server(sys.stdin.buffer, stdout, os.environ, options.keywords(args, {})).run()
