@@ -24,6 +24,10 @@ LINES = st.sampled_from(
         "```sh",
         "```",
         "~~~",
+        "- ```sh",
+        "  ```",
+        "1. one",
+        "    ~~~",
         "````",
         "    # code",
         "#",
@@ -107,6 +111,46 @@ def test_what_needs_no_escape_stays_as_it_is() -> None:
     content = "- a #tag\n- `# x`\n  #hash\n```sh\nls\n```\n- ünï 漢字"
 
     assert entries.whole(content) == content
+
+
+IN_LISTS = [
+    "- ran it:\n  ```sh\n  # a comment\n  ls\n  ```\n- after\n- and `#` more",
+    "- ```sh\n  # a comment\n  ```\n- after",
+    "* - ~~~\n    code\n    ~~~\n* after",
+    "1. first:\n\n    ```sh\n    # a comment\n    ```\n\n2. after",
+    "10) first:\n\n\t```sh\n\tls\n\t```\n\nafter",
+    "- outer\n  - inner\n\n    ````md\n    ```\n    # a heading of code\n    ```\n    ````\n- after",
+]
+
+
+@pytest.mark.requirement("journal.forget.whole")
+@pytest.mark.parametrize("content", IN_LISTS)
+def test_code_in_a_list_item_comes_back_as_it_was_and_ends_where_it_ends(content: str) -> None:
+    text = entries.printed("10:00", content, ORIGIN) + entries.printed("10:05", "- two")
+
+    one, two = entries.blocks(text)
+
+    assert one.text == f"### 10:00\n{ORIGIN.printed()}\n{content}"
+    assert two.text == "### 10:05\n- two"
+    # What follows the code is prose again, where a heading is escaped as one, and nothing is left to close.
+    assert entries.whole(content + "\n\n## Later\ntext") == content + "\n\n\\## Later\ntext"
+
+
+def test_code_in_a_list_item_that_lacks_its_indentation_is_code() -> None:
+    assert (
+        entries.whole("- ran:\n  ```sh\n# a comment\n  ```\n# End") == "- ran:\n  ```sh\n # a comment\n  ```\n\\# End"
+    )
+    assert entries.whole("- ran:\n  ```sh\n  ls") == "- ran:\n  ```sh\n  ls\n  ```"
+
+
+@pytest.mark.parametrize("heading", ["# not a heading", "## Session handling"])
+def test_code_in_a_list_item_of_others_belongs_to_its_entry(heading: str) -> None:
+    text = f"### 10:00\n- ```sh\n{heading}\n  ```\n- after\n\n### 10:05\n- two\n"
+
+    assert [block.text for block in entries.blocks(text)] == [
+        f"### 10:00\n- ```sh\n{heading}\n  ```\n- after",
+        "### 10:05\n- two",
+    ]
 
 
 def test_fenced_code_of_others_belongs_to_its_entry() -> None:

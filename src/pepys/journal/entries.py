@@ -31,7 +31,9 @@ _SESSION = re.compile(r"## Session [0-9]{2}:[0-9]{2}\b.*")  # with its time: cod
 _COMPACT = re.compile(r"## Memory Compact(?:[ \t]+\d\d:\d\d)?[ \t]*")
 _TITLE = re.compile(r"# .*")
 _DAY = re.compile(r"# \d{4}-\d\d-\d\d[ \t]*")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_ITEM = re.compile(r"(?:[-*+]|[0-9]{1,9}[.)]) +(?=\S)")
+_FENCE = re.compile(r"(?:(`{3,})[^`]*|(~{3,}).*)")
+_INDENT = 3  # spaces that a fence may stand further in than the text around it
 
 
 class Anchor(NamedTuple):
@@ -104,12 +106,12 @@ def level(line: str) -> int:
 
 def _end(lines: Sequence[str], at: int, ends: Callable[[str], bool]) -> int:
     """Where a block ends whose text begins at *at*."""
+    items: Items = ()
     while at < len(lines):
-        line = lines[at]
-        if ends(line):
+        if ends(lines[at]):
             return at
-        fence = _FENCE.fullmatch(line)
-        at = (_closed(lines, at, fence[1]) if fence else None) or at + 1
+        items, fence = _opened(lines[at], items)
+        at = (_closed(lines, at, fence) if fence else None) or at + 1
     return at
 
 
@@ -122,14 +124,49 @@ def _ends_a_compaction(line: str) -> bool:
     return any(known.fullmatch(line) for known in (_STAMPED, _SESSION, _COMPACT, _DAY))
 
 
-def _closed(lines: Sequence[str], at: int, fence: str) -> int | None:
-    """The line after the fence that *fence* opens; None when it is not closed before the next entry or session."""
+class _Fence(NamedTuple):
+    """An opened one."""
+
+    mark: str
+    column: int  # where the text of its list item begins; 0: it is in none
+
+    def closes(self, line: str) -> bool:
+        """Whether *line* ends the code. Code of a list item that is indented less than the item still belongs to it."""
+        text = line.expandtabs(4)
+        bare = text.strip()
+        near = len(text) - len(text.lstrip(" ")) <= self.column + _INDENT
+        return near and bare.startswith(self.mark) and not bare.strip(self.mark[0])
+
+
+Items = tuple[int, ...]
+"""The columns at which the texts of list items begin that are open, outermost first."""
+
+
+def _opened(line: str, items: Items) -> tuple[Items, _Fence | None]:
+    """The list items that are open after *line*, and the fence that it opens."""
+    text = line.expandtabs(4)
+    rest = text.lstrip(" ")
+    if not rest:
+        return items, None
+    column = len(text) - len(rest)
+    items = tuple(each for each in items if each <= column)
+    while column - (items[-1] if items else 0) <= _INDENT:
+        item = _ITEM.match(rest)
+        if item is None:
+            found = _FENCE.fullmatch(rest)
+            return items, _Fence(found[1] or found[2], items[-1] if items else 0) if found else None
+        column, rest = column + item.end(), rest[item.end() :]
+        items = (*items, column)
+    return items, None
+
+
+def _closed(lines: Sequence[str], at: int, fence: _Fence) -> int | None:
+    """The line after the code that *fence* opens; None when it is not closed before the next entry or session."""
     for number in range(at + 1, len(lines)):
         line = lines[number]
         if _STAMPED.fullmatch(line) or _SESSION.fullmatch(line):
             return None
-        closing = _FENCE.fullmatch(line)
-        if closing and closing[1].startswith(fence) and not closing[2].strip():
+        if fence.closes(line):
             return number + 1
     return None
 
@@ -140,21 +177,19 @@ def whole(content: str) -> str:
     memsearch's chunker sees headings inside of fenced code too; half of an entry would get a chunk of its own, and
     survive the other half. In prose a backslash keeps the line's look; in code, where it would be read, a space does.
     """
-    made, fence = [], ""
+    made = []
+    items: Items = ()
+    fence: _Fence | None = None
     for line in split(content.strip("\n").rstrip()):
-        found = _FENCE.fullmatch(line)
+        heading = _HEADING.match(line) or re.fullmatch("#{1,6}", line)
         if fence:
-            if found and found[1].startswith(fence) and not found[2].strip():
-                fence = ""
-            elif _HEADING.match(line) or re.fullmatch("#{1,6}", line):
-                line = " " + line
-        elif found and not ("`" in found[2] and found[1][0] == "`"):
-            fence = found[1]
-        elif _HEADING.match(line) or re.fullmatch("#{1,6}", line):
-            line = "\\" + line
-        made.append(line)
+            made.append(" " + line if heading else line)
+            fence = None if fence.closes(line) else fence
+        else:
+            made.append("\\" + line if heading else line)
+            items, fence = _opened(line, items)
     if fence:
-        made.append(fence)
+        made.append(" " * fence.column + fence.mark)
     return _FORGED.sub("&lt;!--", "\n".join(made))
 
 
