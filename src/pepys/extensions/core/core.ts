@@ -15,8 +15,10 @@ const HANDSHAKE_MS = 10_000;
 const GRACE_MS = 2_000;
 /** Crashes and hangs after which Pepys is not started again in this session. */
 const MAX_FAILURES = 3;
-/** Hooks in a row that got no answer in time, after which a process counts as hanging. */
-const MAX_MISSES = 2;
+/** After so long without an answer, and every so often from then on, the process is asked whether it is there. */
+const PING_MS = 3_000;
+/** A process that does not say that it is there within this time hangs. */
+const PONG_MS = 1_500;
 const STDERR_CHARS = 2_000;
 
 export type Json = Record<string, unknown>;
@@ -65,10 +67,10 @@ function strings(value: unknown): string[] {
 export class Core {
 	#child: ChildProcessWithoutNullStreams | undefined;
 	#ready: Promise<unknown> | undefined;
+	#shaken = false;
 	#waiting = new Map<number, Waiting>();
 	#nextId = 1;
 	#failures = 0;
-	#misses = 0;
 	#asking = 0;
 	#stderr = "";
 	/** Why Pepys is not started again. */
@@ -94,10 +96,18 @@ export class Core {
 		return this.#ask(child, method, params, { ...options, timeoutMs: Math.max(1, until - Date.now()) });
 	}
 
-	/** A hook went unanswered: after some in a row, the process hangs and is ended. */
-	missed(): void {
-		this.#misses++;
-		if (this.#misses >= MAX_MISSES && this.#child) this.#fail(this.#child, "it did not answer");
+	/** Whether there is a process. */
+	get running(): boolean {
+		return this.#child !== undefined;
+	}
+
+	/** Ends the process if it does not even say that it is there: it is slow, or it hangs. */
+	async ping(): Promise<void> {
+		const child = this.#child;
+		if (!child || !this.#shaken) return; // a process that starts has a time of its own
+		await this.#ask(child, "ping", {}, { timeoutMs: PONG_MS }).catch((error: Error) => {
+			if (error instanceof NoAnswer && this.#child === child) this.#fail(child, "it hangs");
+		});
 	}
 
 	/** Ends the process: closing its input asks it to leave, and it is killed if it does not. */
@@ -130,16 +140,21 @@ export class Core {
 		const [file, ...args] = words as [string, ...string[]];
 		const child = spawn(file, args, { stdio: ["pipe", "pipe", "pipe"], windowsHide: true });
 		this.#child = child;
-		this.#misses = 0;
+		this.#shaken = false;
 		this.#stderr = "";
 		this.#listen(child, file);
 		const params = { protocolVersion: PROTOCOL_VERSION, client: { name: this.#client }, capabilities: ["complete", "confirm", "edit", "notify"] };
-		this.#ready = this.#ask(child, "initialize", params, { timeoutMs: HANDSHAKE_MS }).catch((error: Error) => {
-			// A process that does not even shake hands will not do better at the next prompt.
-			this.#givenUp ??= error instanceof NoAnswer ? "Pepys was started and does not answer. `pepys doctor` may tell why." : error.message;
-			if (this.#child === child) this.#fail(child, error.message);
-			throw new Error(this.#givenUp);
-		});
+		this.#ready = this.#ask(child, "initialize", params, { timeoutMs: HANDSHAKE_MS }).then(
+			() => {
+				this.#shaken = true;
+			},
+			(error: Error) => {
+				// A process that does not even shake hands will not do better at the next prompt.
+				this.#givenUp ??= error instanceof NoAnswer ? "Pepys was started and does not answer. `pepys doctor` may tell why." : error.message;
+				if (this.#child === child) this.#fail(child, error.message);
+				throw new Error(this.#givenUp);
+			},
+		);
 		this.#ready.catch(() => {}); // whoever waits for it gets it; nobody has to
 		return { child, ready: this.#ready };
 	}
@@ -191,7 +206,6 @@ export class Core {
 			void this.#asked(child, message.id, message.method, message.params ?? {});
 		} else {
 			const waiting = this.#waiting.get(message.id as number);
-			this.#misses = 0;
 			if (message.error) waiting?.reject(new Error(String(message.error.message)));
 			else waiting?.resolve(message.result ?? {});
 		}
@@ -215,6 +229,7 @@ export class Core {
 		return new Promise((resolve, reject) => {
 			const settle = (done: () => void) => {
 				clearTimeout(waiting.timer);
+				clearInterval(pings);
 				options.signal?.removeEventListener("abort", abort);
 				this.#waiting.delete(id);
 				done();
@@ -235,6 +250,7 @@ export class Core {
 				resolve: (value) => settle(() => resolve(value)),
 				reject: (error) => settle(() => reject(error)),
 			};
+			const pings = method === "ping" || method === "initialize" ? undefined : setInterval(() => void this.ping(), PING_MS);
 			this.#waiting.set(id, waiting);
 			if (options.signal?.aborted) return abort();
 			options.signal?.addEventListener("abort", abort, { once: true });

@@ -207,9 +207,11 @@ class Pepys {
 	/** The end of the session that was served: what is under way of its captures is finished, within the time. */
 	async #end(ctx: Context, until: number): Promise<void> {
 		await within(until - Date.now(), this.#capture);
-		await this.#event("shutdown", {}, ctx, this.#context, until - Date.now());
-		if (this.#session !== undefined) this.#shared().sessions.delete(this.#session);
+		const served = this.#session;
 		this.#session = undefined;
+		const left = until - Date.now();
+		if (this.#shared().core.running && left > 0) await this.#event("shutdown", {}, ctx, this.#context, left);
+		if (served !== undefined) this.#shared().sessions.delete(served);
 	}
 
 	async #shutdown(ctx: Context): Promise<void> {
@@ -263,7 +265,8 @@ class Pepys {
 			this.#say(ctx, effects.notices ?? []);
 			return effects;
 		} catch (error) {
-			if (error instanceof NoAnswer) core.missed();
+			if (this.#session === undefined) return undefined; // it is over; what was under way ends with its process
+			if (error instanceof NoAnswer) void core.ping();
 			this.#say(ctx, [{ level: "warning", text: messageOf(error) }]);
 			return undefined;
 		}
