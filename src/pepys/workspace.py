@@ -29,6 +29,7 @@ CIRCUMSTANCES = frozenset(
         "by_hand",
         "shown",
         "complete",
+        "notify",
         "now",
     }
 )
@@ -66,6 +67,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
     patience_s: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     complete: Completion | None = None,
+    notify: Callable[[str], None] | None = None,
     now: datetime | None = None,
     views: Views | None = None,
 ) -> Workspace:
@@ -78,6 +80,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         shown: Whether answers are shown to people: credentials in them are masked, unless `memory.redact` is off.
         patience_s: How long an answer may wait for indexing, seconds; None: until it is done.
         complete: A model for what the journal distils; None: there is none.
+        notify: Tells the person what goes wrong between calls, such as a capture that cannot be written.
         now: Local time of the calls; None: the clock's.
         views: Notes as they were last read, where several workspaces share them.
 
@@ -121,6 +124,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         patience_s=patience_s,
         progress=progress,
         complete=complete,
+        notify=notify,
         now=now,
     )
     return Workspace(_consistent(context), views=views)

@@ -125,7 +125,7 @@ def settled(context: Context, runtime: Runtime, request: SettledRequest) -> Json
         if request.wait:
             done = finish(made)
             return {"captured": True, "kind": done.kind, "file": done.path, **({"why": done.why} if done.why else {})}
-        now.capture(made, finish)
+        now.capture(made, finish, context.notify)
         return {"captured": True, "kind": "pending"}
 
     return _quiet(taken)

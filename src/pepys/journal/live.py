@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pepys.model.context import Context
 
 Finish = Callable[[Capture], Captured]
+Tell = Callable[[str], None]
 
 
 class LiveSession:
@@ -39,17 +40,20 @@ class LiveSession:
         self.failures: deque[str] = deque(maxlen=5)
         self.auto_context: AutoContext | None = None
         self._lock = threading.Lock()
-        self._waiting: deque[tuple[Capture, Finish]] = deque()
+        self._waiting: deque[tuple[Capture, Finish, Tell | None]] = deque()
         self._current: Capture | None = None
         self._worker: threading.Thread | None = None
 
-    def capture(self, capture: Capture, finish: Finish) -> None:
+    def capture(self, capture: Capture, finish: Finish, tell: Tell | None = None) -> None:
         """Have *finish* called on *capture* in the background, one after another.
 
         The process waits for what is under way before it ends: an exchange is never dropped.
+
+        Args:
+            tell: Told at once why it could not be done; `failures` has it in any case.
         """
         with self._lock:
-            self._waiting.append((capture, finish))
+            self._waiting.append((capture, finish, tell))
             if self._worker is None:
                 self._worker = threading.Thread(target=self._work, daemon=False)
                 self._worker.start()
@@ -69,7 +73,7 @@ class LiveSession:
         if not worker.is_alive():
             return True
         with self._lock:
-            for capture in [self._current, *(capture for capture, _ in self._waiting)]:
+            for capture in [self._current, *(waiting[0] for waiting in self._waiting)]:
                 if capture is not None:
                     capture.abort()
         worker.join()  # only files are written from here on
@@ -81,13 +85,15 @@ class LiveSession:
                 if not self._waiting:
                     self._current = self._worker = None
                     return
-                self._current, finish = self._waiting.popleft()
+                self._current, finish, tell = self._waiting.popleft()
                 capture = self._current
             try:
                 finish(capture)
             except Exception as error:
-                # Nobody is called from here; `journal.status` and the next hook tell.
-                self.failures.append(f"{type(error).__name__}: {error}")
+                why = f"{type(error).__name__}: {error}"
+                self.failures.append(why)
+                if tell is not None:
+                    tell(why)
 
 
 SESSIONS: dict[tuple[str, str], LiveSession] = {}

@@ -35,6 +35,7 @@ class Context(NamedTuple):
     patience_s: float | None = None  # seconds of indexing before an answer; None: until done
     progress: Callable[[Progress], None] | None = None
     complete: Completion | None = None  # a model that the caller provides; None: there is none
+    notify: Callable[[str], None] | None = None  # tells the person what goes wrong between calls; None: nobody hears it
     now: datetime | None = None  # local; None: whatever the clock says
 
     @property

@@ -128,6 +128,10 @@ class Asking:
         """Whether the client has models that can be asked."""
         return "complete" in self._client.capabilities
 
+    def notify(self, text: str) -> None:
+        """Tell the person what went wrong, if the client can; the request may be answered long since."""
+        self._client.notify(protocol.Notify("error", text, self._session))
+
     def confirm(self, title: str, text: str) -> bool:
         """Whether the person says yes. Waits as long as the person does."""
         asked = protocol.Confirm(title, text, self._session)

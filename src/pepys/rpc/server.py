@@ -220,7 +220,9 @@ class _Served:
 
     def _done(self, request: Request) -> Any:
         asking = self._client.within(request)
-        offered = {"complete": asking.complete} if asking.completes else {}
+        offered: dict[str, Any] = {"notify": asking.notify}
+        if asking.completes:
+            offered["complete"] = asking.complete
 
         def opening() -> Workspace:
             return self._workspaces.get(request.params.context, **offered)
