@@ -8,6 +8,8 @@ import { Core, type Json, NoAnswer, messageOf } from "./core.ts";
 import type { Context, Extension, Host, Model, Registry, Tool, ToolResult } from "./host.ts";
 import { pick } from "./picker.ts";
 
+/** How long an entry is waited for. */
+const DISTILLED_MS = 25_000;
 /** How long each event may hold the host up, in ms. */
 const LIMITS = { start: 10_000, prompt: 2_000, settled: 5_000, compacted: 2_000, shutdown: 15_000 };
 const TOOL_MS = 60_000;
@@ -81,7 +83,9 @@ class Pepys {
 		for (const [name, isSettled] of Object.entries(this.#host.settled)) {
 			// Not waited for, and no promise: in JSON mode Pi 0.73 loses an event whose handler gives one.
 			this.#pi.on(name, (event, ctx) => {
-				if (this.#session !== undefined && this.#remembers && isSettled(event, ctx)) this.#settled(event, ctx);
+				const settled = this.#session !== undefined && this.#remembers && isSettled(event, ctx);
+				if (settled) this.#settled(event, ctx, settled === "waits");
+				return settled === "waits" ? this.#capture : undefined;
 			});
 		}
 		for (const name of this.#host.switched) this.#on(name, (_, ctx) => this.#switched(ctx));
@@ -177,7 +181,7 @@ class Pepys {
 		return message && { message };
 	}
 
-	#settled(event: any, ctx: Context): void {
+	#settled(event: any, ctx: Context, wait: boolean): void {
 		// All of it before the first await: the context may not outlive the handler.
 		const context = this.#taken(ctx);
 		const session = ctx.model && { provider: ctx.model.provider, model: `${ctx.model.provider}/${ctx.model.id}` };
@@ -191,7 +195,8 @@ class Pepys {
 				input: cost?.input ?? 0,
 				output: cost?.output ?? 0,
 			}));
-			await this.#event("settled", { aborted: event.aborted === true, ...session, models }, ctx, context);
+			const about = { aborted: event.aborted === true, wait, ...session, models };
+			await this.#event("settled", about, ctx, context, wait ? DISTILLED_MS : LIMITS.settled);
 		})().catch(() => {});
 	}
 
@@ -324,6 +329,7 @@ class Pepys {
 			host: this.#host.name,
 			cwd: ctx.cwd,
 			currentSessionId: sessions.getSessionId(),
+			sessionDirs: [sessions.getSessionDir()],
 			...(file !== undefined && { sessionFile: file }),
 			...(leafId === null || entryIds.includes(leafId) ? { live: { leafId, entryIds } } : {}),
 			...(trusted !== undefined && { trusted }),

@@ -41,6 +41,7 @@ export interface Context {
 	modelRegistry: Registry;
 	sessionManager: {
 		getSessionId(): string;
+		getSessionDir(): string;
 		getSessionFile(): string | undefined;
 		getLeafId(): string | null;
 		getBranch(): { id: string; type?: string; mode?: string }[];
@@ -103,8 +104,11 @@ export interface Host {
 	name: "pi" | "omp";
 	/** Path of the file that the host loads. */
 	entry: string;
-	/** What the host calls the end of a run, and whether this one is its last word. */
-	settled: Record<string, (event: any, ctx: Context) => boolean>;
+	/**
+	 * What the host calls the end of a run, and whether this one is its last word. "waits": and whether its entry is
+	 * waited for, because nothing can be asked of a model afterwards.
+	 */
+	settled: Record<string, (event: any, ctx: Context) => boolean | "waits">;
 	/** What it calls another session in the same instance of the extension. */
 	switched: string[];
 	/** How long the end of a session may be held up, in ms; none of it is left to the host's own limit. */

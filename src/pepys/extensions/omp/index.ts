@@ -12,7 +12,11 @@ interface OmpRegistry extends Registry {
 export default extension({
 	name: "omp",
 	entry: fileURLToPath(import.meta.url),
-	settled: { agent_end: (event) => event.willContinue !== true },
+	settled: {
+		agent_end: (event, ctx) => event.willContinue !== true && ctx.hasUI,
+		// Without a person the process ends at once after agent_end; this one it waits for.
+		session_stop: (_, ctx) => (ctx.hasUI ? false : "waits"),
+	},
 	switched: ["session_switch", "session_branch"],
 	// OMP gives handlers of session_shutdown two seconds, and then ends.
 	shutdownMs: 1_700,
