@@ -95,8 +95,11 @@ class Pepys {
 			this.#pi.registerCommand(name, {
 				description,
 				handler: (args, ctx) => this.#command(name, args, ctx),
+				// What is whole already is not offered: Enter would take the offer instead of sending the command.
 				getArgumentCompletions: (prefix) =>
-					verbs.filter((verb) => verb.startsWith(prefix)).map((verb) => ({ value: verb, label: verb })),
+					verbs
+						.filter((verb) => verb.startsWith(prefix) && verb !== prefix)
+						.map((verb) => ({ value: verb, label: verb })),
 			});
 		}
 	}
