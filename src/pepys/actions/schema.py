@@ -69,6 +69,9 @@ def parameters(cls: type) -> Mapping[str, Parameter]:
     return found
 
 
+_NO_BOUND = ("maximum", 2**53 - 1)  # JavaScript has no larger integers: models need not be told
+
+
 def json_schema(cls: type) -> dict[str, Any]:
     """The JSON Schema of the request or result *cls*: an object that takes no other properties."""
     properties = {}
@@ -76,7 +79,8 @@ def json_schema(cls: type) -> dict[str, Any]:
         kind = type_schema(parameter.type)
         if parameter.nullable:
             kind = _or_null(kind)
-        schema = {**kind, "description": parameter.description, **parameter.schema}
+        bounds = {word: bound for word, bound in parameter.schema.items() if (word, bound) != _NO_BOUND}
+        schema = {**kind, "description": parameter.description, **bounds}
         if not parameter.required and parameter.default not in (None, (), MISSING):
             schema["default"] = parameter.default
         properties[parameter.name] = schema

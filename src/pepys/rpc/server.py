@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
@@ -101,6 +100,8 @@ class Server:
         if method not in protocol.REQUESTS:
             known = ", ".join(protocol.REQUESTS)
             raise Refused(METHOD_NOT_FOUND, f"There is no method {method[:60]}; there are {known}.")
+        if method == "initialize":
+            _check_version(params)  # first: another version may have other parameters
         parsed = _parsed(protocol.REQUESTS[method][0], params, method)
         if method == "initialize":
             self._initialize(id_, parsed)
@@ -116,12 +117,6 @@ class Server:
             lane.take(request)
 
     def _initialize(self, id_: int, params: protocol.Initialize) -> None:
-        if params.protocol_version != protocol.VERSION:
-            raise Refused(
-                INVALID_PARAMS,
-                f"Pepys {__version__} speaks version {protocol.VERSION} of the protocol, and {params.client.name} "
-                f"version {params.protocol_version}. Run `pepys setup` again, so that both are of one release.",
-            )
         self.client.capabilities = frozenset(params.capabilities)
         self._initialized = True
         server = protocol.Client("pepys", __version__)
@@ -179,8 +174,7 @@ class Server:
             refusing = threading.Thread(target=self._refuse_rest, daemon=True)
             refusing.start()
             refusing.join(0.2)
-            sys.stderr.flush()
-            os._exit(0)
+            lanes.leave()
 
     def _refuse_rest(self) -> None:
         with self._lock:
@@ -259,6 +253,16 @@ def _lane(method: str, params: Any) -> lanes.LaneName:
                 return lanes.of(find(params.ref))
             except PepysError:
                 return "reads"  # where it is told that there is no such action
+
+
+def _check_version(params: object) -> None:
+    version = params.get("protocolVersion") if isinstance(params, Mapping) else None
+    if isinstance(version, int) and version != protocol.VERSION:
+        raise Refused(
+            INVALID_PARAMS,
+            f"Pepys {__version__} speaks version {protocol.VERSION} of the protocol, and the extension in the host "
+            f"version {version}. Run `pepys setup` again, so that both are of one release.",
+        )
 
 
 def _parsed(cls: type, params: object, method: str) -> Any:
