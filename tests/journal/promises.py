@@ -69,6 +69,8 @@ JOURNAL: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("journal.capture.cli", "The command line captures an exchange into the store of its session."),
         ("journal.backfill.store", "Backfill takes the sessions whose directory resolves to this store, no others."),
         ("journal.backfill.days", "Past exchanges go into the files of their own days."),
+        ("journal.backfill.branches", "It takes the settled exchanges of abandoned branches too."),
+        ("journal.capture.note", "A note beside a settled answer does not stand for its exchange."),
         ("journal.backfill.resumable", "It can be interrupted and run again, and captures nothing twice."),
         ("journal.backfill.forgotten", "What backfill captured and somebody forgot does not come back."),
         ("journal.backfill.spends_nothing", "It spends nothing unless a model is named."),

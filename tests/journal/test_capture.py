@@ -119,6 +119,19 @@ def test_a_rejected_exchange_does_not_leak_into_the_next(project: Project) -> No
 
 
 @pytest.mark.requirement("journal.capture.once")
+def test_prose_of_a_model_becomes_bullets_and_is_known_for_the_exchange(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = project.talk()
+
+    settle(project, path, Model("The cache moved\nto Redis.\n\nVarnish went."))
+    monkeypatch.setattr(live, "SESSIONS", {})
+
+    assert "-->\n- The cache moved to Redis.\n- Varnish went.\n\n" in project.day().read_text()
+    assert settle(project, path, Model())["why"] == "it was captured before"
+
+
+@pytest.mark.requirement("journal.capture.once")
 def test_no_exchange_is_captured_twice_not_even_by_another_process(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

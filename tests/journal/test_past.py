@@ -191,6 +191,50 @@ def test_entries_of_one_id_and_minute_are_no_fork_where_they_say_something_else(
     assert run(project).captured == 2
 
 
+@pytest.mark.requirement("journal.backfill.branches")
+def test_exchanges_of_abandoned_branches_are_captured_and_what_branches_share_once(project: Project) -> None:
+    path = project.session(
+        "s1",
+        user("u1", None, "one", at=T1),
+        said("a1", "u1", "first", at=T1),
+        user("u2", "a1", "wrong way", at=T1),
+        said("a2", "u2", "tried", at=T1),
+        user("u3", "a2", "further", at=T1),  # given up before it was answered
+        user("u4", "a1", "right way", at=T2),
+        said("a4", "u4", "done", at=T2),
+    )
+
+    done = run(project)
+
+    assert [turn for _, turn in turns(project)] == ["s1:a1", "s1:a2", "s1:a4"]
+    assert (done.captured, done.rejected) == (3, 0)
+    append(path, user("u5", "a2", "back", at=T2), said("a5", "u5", "again", at=T2))
+    assert (run(project).captured, [turn for _, turn in turns(project)][-1]) == (1, "s1:a5")
+
+
+@pytest.mark.requirement("journal.backfill.resumable", "journal.backfill.forgotten")
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_an_exchange_that_gets_a_command_after_its_answer_is_the_same(project: Project, forgotten: bool) -> None:
+    path = project.talk()
+    assert run(project).captured == 1
+    command = {"role": "bashExecution", "command": "ls", "output": "a", "exitCode": 0, "timestamp": 1}
+    append(path, {"type": "message", "id": "b1", "parentId": "a1", "message": command})
+    # What was forgotten is known by the cursor alone, what was captured by its anchor as well.
+    for file in project.store.glob("*") if forgotten else project.home.rglob(".local/state/pepys/journal/*"):
+        file.unlink()
+
+    assert (run(project).captured, len(turns(project))) == (0, 0 if forgotten else 1)
+
+
+@pytest.mark.requirement("journal.capture.note")
+def test_a_note_beside_a_settled_answer_does_not_stand_for_its_exchange(project: Project) -> None:
+    path = project.talk()
+    project.write_day(f"### 22:41\n<!-- session:s1 turn:a1 transcript:{path} -->\nNever touch the cache.\n\n")
+
+    assert run(project).captured == 1
+    assert [turn for _, turn in turns(project)].count("s1:a1") == 2
+
+
 def test_an_exchange_under_way_is_left_for_later(project: Project) -> None:
     project.session("s1", user("u1", None, "one"), said("a1", "u1", "first"), user("u2", "a1", "two"))
 

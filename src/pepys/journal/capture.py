@@ -74,12 +74,26 @@ class Capture:
         return Captured(store.append(self._store, self._moment, content, self.anchor), kind, why)
 
 
-class Known(NamedTuple):
+class Known:
     """What a store says was captured."""
 
-    turns: set[tuple[str, str]]  # (session, entry) of every anchor
-    moments: dict[tuple[str, str], list[Anchor]]  # of every (entry, local minute): see `moment_key`
-    unread: dict[str, str]  # daily files that could not be read, whose anchors are not known -> why
+    def __init__(self) -> None:
+        self.unread: dict[str, str] = {}  # daily files that could not be read, whose anchors are not known -> why
+        self._turns: set[tuple[str, str]] = set()  # (session, entry) of every anchor
+        self._alike: dict[tuple[str, str], list[Anchor]] = {}  # by entry and local minute
+
+    def holds(self, session: Session, one: Exchange) -> bool:
+        """Whether *one* has its entry."""
+        return any((session.id, end) in self._turns for end in one.ends)
+
+    def alike(self, one: Exchange, moment: datetime) -> list[Anchor]:
+        """The anchors that an entry of *one* would have, had it been captured at *moment* in another session."""
+        return self._alike.get((one.last.id or "", minute(moment)), [])
+
+    def add(self, anchor: Anchor, minute: str) -> None:
+        """Take up an entry that capture wrote, or is about to, under the day and time *minute*."""
+        self._turns.add((anchor.session, anchor.turn))
+        self._alike.setdefault((anchor.turn, minute), []).append(anchor)
 
 
 def captured(directory: str) -> Known:
@@ -88,7 +102,7 @@ def captured(directory: str) -> Known:
     They are derived from the daily files, so that no index that is deleted makes anything be captured twice. A file
     that cannot be read is passed over: an exchange that is captured twice is better than one that is lost.
     """
-    known = Known(set(), {}, {})
+    known = Known()
     folder = Path(directory)
     for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
         try:
@@ -97,12 +111,21 @@ def captured(directory: str) -> Known:
             known.unread[str(path)] = str(error)
             continue
         for block in blocks(text):
-            if origin := block.anchor:
-                known.turns.add((origin.session, origin.turn))
-                known.moments.setdefault((origin.turn, f"{path.stem} {block.time}"), []).append(origin)
+            # Without a bullet it is a note that somebody wrote beside an answer, not what the exchange came to.
+            if (origin := block.anchor) and distil.BULLET.search(block.text):
+                known.add(origin, f"{path.stem} {block.time}")
     return known
 
 
-def moment_key(turn: str, moment: datetime) -> tuple[str, str]:
-    """The key of an entry that was captured at *moment*, whatever its session: a fork has the same one."""
-    return turn, f"{moment:%Y-%m-%d %H:%M}"
+def settled(one: Exchange, otherwise: datetime) -> datetime:
+    """When an exchange settled, local, as its session says; *otherwise* where it does not."""
+    times = [entry.time for entry in one.messages if entry.time is not None]
+    try:
+        return datetime.fromtimestamp(times[-1] / 1000) if times else otherwise
+    except (OverflowError, OSError, ValueError):
+        return otherwise
+
+
+def minute(moment: datetime) -> str:
+    """A local moment as its day file and its heading name it."""
+    return f"{moment:%Y-%m-%d %H:%M}"

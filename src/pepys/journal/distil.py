@@ -26,6 +26,9 @@ down what is worth knowing in a later session, as 2 to 10 markdown bullets and n
 MARKER = "- [pepys] distillation failed: "
 EXTRACT = "(extract)"
 
+BULLET = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]", re.MULTILINE)
+"""What every text of an exchange has, of whichever agent; see `bulleted`."""
+
 _SENTENCE = re.compile(r".+?(?:[.!?](?=\s|$)|[。！？]|$)")  # noqa: RUF001  (full stops of CJK text)
 _SENTENCE_CHARS = 240
 _REASON_CHARS = 300
@@ -59,7 +62,15 @@ def distilled(
         raise Failed(reason(str(error) or type(error).__name__)) from error
     if not isinstance(text, str) or not text.strip():
         raise Failed("distillation returned no text")
-    return text.strip()
+    return bulleted(text.strip())
+
+
+def bulleted(text: str) -> str:
+    """*text* with a bullet: of a model that wrote prose, every paragraph is one."""
+    if BULLET.search(text):
+        return text
+    paragraphs = (" ".join(part.split()) for part in re.split(r"\n[ \t]*\n", text))
+    return "\n".join(f"- {part}" for part in paragraphs if part)
 
 
 def marker(why: str) -> str:

@@ -28,6 +28,12 @@ class Exchange(NamedTuple):
         return self.messages[-1]
 
     @property
+    def ends(self) -> tuple[str, ...]:
+        """The last answer and what came after it: what the anchor of its entry may name. All, where nobody answered."""
+        last = next((at for at, entry in reversed(list(enumerate(self.messages))) if entry.role == "assistant"), 0)
+        return tuple(entry.id for entry in self.messages[last:] if entry.id)
+
+    @property
     def settled(self) -> bool:
         """Whether the model has answered, and was not about to use a tool."""
         answers = [entry for entry in self.messages if entry.role == "assistant"]
@@ -76,6 +82,24 @@ def exchanges(branch: Sequence[Entry]) -> list[Exchange]:
         if entry.role == "assistant":
             settled = entry.stop != _UNSETTLED
     return [Exchange(tuple(messages)) for messages in made]
+
+
+def past(session: Session) -> list[Exchange]:
+    """Every exchange of a session that is not under way, of abandoned branches too, in the order of their answers.
+
+    What was tried and given up was an exchange that settled, and a live session's capture has written it down as one.
+    """
+    parents = {entry.parent for entry in session.entries.values()}
+    tips = [session.leaf(), *(id_ for id_ in session.entries if id_ not in parents)]
+    found: dict[str, Exchange] = {}
+    for tip in tips:
+        made = exchanges(session.branch(tip))
+        if made and not made[-1].settled:
+            made = made[:-1]  # it is under way, or will be taken up again
+        for one in made:
+            found.setdefault(one.ends[0], one)  # branches that part later repeat it
+    places = {id_: at for at, id_ in enumerate(session.entries)}
+    return sorted(found.values(), key=lambda one: places[one.ends[0]])
 
 
 def holding(session: Session, id_: str) -> Exchange | None:

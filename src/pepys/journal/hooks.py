@@ -105,17 +105,16 @@ def settled(context: Context, runtime: Runtime, request: SettledRequest) -> Json
         if window is None:
             return _not("nothing was said since")
         if now.seen is None:
-            known = capture.captured(found.store)
-            now.seen = known.turns
-            now.failures.extend(known.unread.values())
+            now.seen = capture.captured(found.store)
+            now.failures.extend(now.seen.unread.values())
         # A rejected exchange is over too: it must not leak into the next one's entry.
         now.looked_at = window.last.id
         if why := "the run was aborted" if request.aborted else window.rejected:
             return _not(why)
-        if (session.id, window.last.id or "") in now.seen:
+        if now.seen.holds(session, window):
             return _not("it was captured before")
-        now.seen.add((session.id, window.last.id or ""))
         made = Capture(session, window, context.moment, found.store)
+        now.seen.add(made.anchor, capture.minute(context.moment))
 
         def finish(one: Capture) -> Captured:
             done = one.run(context.complete, lambda: _model(context, request))

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pepys.journal.capture import Capture, Captured
+from pepys.journal.capture import Capture, Captured, Known
 from pepys.journal.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class LiveSession:
     Attributes:
         snapshot: As of the last checkpoint; None before the first one.
         looked_at: The last message that capture looked at, whether it passed the gates or not; None: none yet.
-        seen: (session, entry) of what the store held when this process first looked; None: it has not looked.
+        seen: What the store held when this process first looked, and what it captured since; None: it has not looked.
         failures: Why captures could not be written, or what of the store could not be read, the newest last.
         auto_context: Its search beside prompts; None while that is off, or no prompt has come yet.
     """
@@ -36,7 +36,7 @@ class LiveSession:
     def __init__(self) -> None:
         self.snapshot: Snapshot | None = None
         self.looked_at: str | None = None
-        self.seen: set[tuple[str, str]] | None = None
+        self.seen: Known | None = None
         self.failures: deque[str] = deque(maxlen=5)
         self.auto_context: AutoContext | None = None
         self._lock = threading.Lock()

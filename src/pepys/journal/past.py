@@ -10,7 +10,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,9 +61,9 @@ def capture_one(context: Context, runtime: Runtime, path: str, turn: str | None)
     if why := found.rejected:
         return Outcome(None, why)
     known = capture.captured(here.store)
-    if (session.id, found.last.id or "") in known.turns:
+    if known.holds(session, found):
         return Outcome(None, "it was captured before")
-    made = Capture(session, found, _moment(found, context), here.store)
+    made = Capture(session, found, capture.settled(found, context.moment), here.store)
     done = made.run(context.complete, lambda: None)
     runtime.written(scope.place(here, context))
     return Outcome(done, unread=tuple(known.unread.values()))
@@ -86,6 +85,8 @@ def backfill(
 ) -> Backfilled:
     """Capture every settled exchange of past sessions whose directory resolves to the call's store, oldest first.
 
+    Of each session, the exchanges of all branches: what was abandoned was an exchange too (spec 4, "Capture").
+
     It can be interrupted and taken up again at any point: an exchange that has its anchor in the store is never
     captured twice, and one that a former run captured does not come back when it was forgotten.
 
@@ -102,10 +103,10 @@ def backfill(
             f"{model} cannot be called: no endpoint is configured.", hint="Set journal.modelApi and journal.model."
         )
     here = scope.to_write(context)
-    known, moments, unread = capture.captured(here.store)
+    known = capture.captured(here.store)
     cursor = Cursor(here, context)
     counts = {"sessions": 0, "elsewhere": 0, "captured": 0, "before": 0, "rejected": 0}
-    failed = dict(unread)
+    failed = dict(known.unread)
     found = _sources(context)
     total = sum(each.stamp.size for each in found)
     done = 0
@@ -126,18 +127,18 @@ def backfill(
                 failed[source.path] = str(error)
                 continue
             for one in _past(session, cursor.last(source)):
-                key = (session.id, one.last.id or "")
-                alike = moments.setdefault(capture.moment_key(key[1], _moment(one, context)), [])
-                if key in known or any(_is_fork(one, session, origin, context) for origin in alike):
+                moment = capture.settled(one, context.moment)
+                alike = known.alike(one, moment)
+                if known.holds(session, one) or any(_is_fork(one, session, origin, context) for origin in alike):
                     counts["before"] += 1
                 elif one.rejected:
                     counts["rejected"] += 1
                 else:
-                    _capture(session, one, here, context, model)
-                    known.add(key)
-                    alike.append(Anchor(*key, session.path))
+                    made = Capture(session, one, moment, here.store)
+                    _capture(made, context, model)
+                    known.add(made.anchor, capture.minute(moment))
                     counts["captured"] += 1
-                cursor.reached(source, key[1], whole=False)
+                cursor.reached(source, one.last.id, whole=False)
             cursor.reached(source, None, whole=True)
     finally:
         cursor.save()
@@ -146,8 +147,7 @@ def backfill(
     return Backfilled(**counts, failed=failed)
 
 
-def _capture(session: Session, one: Exchange, here: Scope, context: Context, model: str | None) -> None:
-    made = Capture(session, one, _moment(one, context), here.store)
+def _capture(made: Capture, context: Context, model: str | None) -> None:
     if model is None:
         made.run(None, lambda: None)
         return
@@ -174,14 +174,10 @@ def _is_fork(one: Exchange, session: Session, origin: Anchor, context: Context) 
 
 
 def _past(session: Session, last: str | None) -> Iterator[Exchange]:
-    """The settled exchanges of the selected branch, after the entry *last* if it lies there."""
-    made = exchange.exchanges(session.branch(session.leaf()))
-    ends = [one.last.id for one in made]
-    if last in ends:
-        made = made[ends.index(last) + 1 :]
-    if made and not made[-1].settled:
-        made = made[:-1]  # it is under way, or will be taken up again
-    yield from made
+    """The exchanges that are not under way and were answered after the entry *last*."""
+    places = {id_: at for at, id_ in enumerate(session.entries)}
+    done = places.get(last or "", -1)
+    yield from (one for one in exchange.past(session) if places[one.ends[0]] > done)
 
 
 def _sources(context: Context) -> list[Found]:
@@ -205,15 +201,6 @@ def _scope(cwd: str | None, context: Context) -> Scope:
     if cwd is None or not Path(cwd).is_dir():
         return scope.to_write(context)
     return scope.resolve(cwd, context.env, context.config.journal.store_command)
-
-
-def _moment(one: Exchange, context: Context) -> datetime:
-    """When an exchange settled, local."""
-    times = [entry.time for entry in one.messages if entry.time is not None]
-    try:
-        return datetime.fromtimestamp(times[-1] / 1000) if times else context.moment
-    except (OverflowError, OSError, ValueError):
-        return context.moment
 
 
 class Cursor:
