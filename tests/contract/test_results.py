@@ -62,7 +62,7 @@ class Checked:
         (content,) = answer.content
         assert isinstance(content, TextContent)
         assert content.text == answers.text(args.get("ref", ref) if ref == "tools.call" else ref, result)
-        assert content.text or result == []
+        assert content.text
         assert answer.is_error == answers.failed(result)
         self.answers += 1
         return result

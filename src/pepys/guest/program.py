@@ -41,6 +41,9 @@ GRACE_S = 0.25
 """How long after its deadline a worker is killed: before, it may say itself where it was."""
 
 _PRELUDE = Path(__file__).with_name("prelude.py")
+_WORKERS: set[int | None] = set()
+"""Processes of programs that are running now."""
+
 _FEEDS = ("<python-input-0>", "<python-input-1>")
 """What the sandbox calls the prelude and the program in tracebacks."""
 
@@ -91,6 +94,12 @@ def run(
     return Outcome(value, this.printed.text(), this.printed.truncated, this.calls, error)
 
 
+def end_all() -> None:
+    """End every program at once: for a process that ends without waiting for the threads that run them."""
+    for worker in list(_WORKERS):
+        _kill(worker)
+
+
 class _Printed:
     """What a program printed, as far as there is room."""
 
@@ -134,6 +143,7 @@ class _Run:
             except (MontyError, OSError, RuntimeError) as error:
                 raise GuestUnavailable(f"The sandbox does not start: {error}") from error
             worker = session.worker_pid
+            _WORKERS.add(worker)
             try:
                 functions = {module: _functions(module, names) for module, names in modules.items()}
                 self._refs = {f"{module}.{name}" for module, names in modules.items() for name in names}
@@ -148,6 +158,7 @@ class _Run:
             finally:
                 # It may be in the middle of a turn for which nobody waits any more.
                 _kill(worker)
+                _WORKERS.discard(worker)
 
     def _checkout(self) -> dict[str, Any]:
         limits = {

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import sys
 import threading
 import time
@@ -61,7 +60,9 @@ class Call:
     def __init__(self, action: Action, args: Json, context: Json, tell: Callable[[object], None]) -> None:
         """*tell* is given each `Progress`, and at last the result, in the lane's thread."""
         self.action, self.args, self.context, self.tell = action, args, context, tell
+        self.lane = lanes.of(action)
         self.abandoned = threading.Event()
+        self.begun = threading.Lock()  # held from its beginning: several workers may have it, and one does it
 
 
 class Server:
@@ -72,6 +73,8 @@ class Server:
         self._base, self._env, self._offered = base, env, offered
         self._nowhere = place.is_nowhere(base["cwd"], env)
         self._workers: dict[LaneName, Worker] = {}
+        self._left: list[Worker] = []  # to what they do, which nobody waits for
+        self._calls: list[Call] = []
 
     def run(self) -> None:
         """Serve until stdin ends. What writes is waited for a moment, what reads is given up."""
@@ -79,9 +82,9 @@ class Server:
         deadline = time.monotonic() + LEAVE_S
         for worker in self._workers.values():
             worker.lane.close()
-        if not all(worker.lane.join(max(0.0, deadline - time.monotonic())) for worker in self._workers.values()):
-            sys.stderr.flush()
-            os._exit(0)  # a thread that still works would keep the process, and nobody is there for its answer
+        workers = [*self._workers.values(), *self._left]
+        if not all(worker.lane.join(max(0.0, deadline - time.monotonic())) for worker in workers):
+            lanes.leave()
 
     async def _serve(self) -> None:
         protocol: Protocol[Any] = Protocol(
@@ -112,7 +115,9 @@ class Server:
                 loop.call_soon_threadsafe(told.put_nowait, what)
 
         call = Call(action, args, await self._context(context), tell)
-        self._worker(lanes.of(action)).take(call)
+        self._calls.append(call)
+        self._worker(call.lane).take(call)
+        what: object = None
         try:
             done = -1
             while isinstance(what := await told.get(), Progress):
@@ -120,8 +125,11 @@ class Server:
                     done = what.done_bytes
                     message = f"indexing session {what.done_sources} of {what.total_sources}"
                     await context.session.report_progress(done, what.total_bytes, message)
+        except asyncio.CancelledError:
+            self._abandon(call)
+            raise
         finally:
-            call.abandoned.set()
+            self._calls.remove(call)
         return tools.answered(action, args, what)
 
     def _find(self, name: str) -> Action:
@@ -147,6 +155,19 @@ class Server:
         directory = place.of_roots(str(root.uri) for root in listed.roots)
         return {} if directory is None else {"cwd": directory}
 
+    def _abandon(self, call: Call) -> None:
+        """Let *call* end as soon as it can, and others not wait for that. What changes something keeps its order."""
+        call.abandoned.set()
+        if call.lane != "reads" or not call.begun.locked():
+            return
+        worker = self._workers.pop(call.lane, None)
+        if worker is not None:
+            worker.lane.close()
+            self._left.append(worker)
+        for waiting in self._calls:
+            if waiting.lane == call.lane and not waiting.abandoned.is_set():
+                self._worker(call.lane).take(waiting)
+
     def _worker(self, name: LaneName) -> Worker:
         if name not in self._workers:
             self._workers[name] = Worker(name, self._base, self._env)
@@ -166,7 +187,7 @@ class Worker:
         self.lane.do(lambda: self._do(call))
 
     def _do(self, call: Call) -> None:
-        if call.abandoned.is_set():
+        if call.abandoned.is_set() or not call.begun.acquire(blocking=False):
             return
         self._call = call
         try:
