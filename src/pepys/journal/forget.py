@@ -17,7 +17,7 @@ from pepys.errors import AmbiguousMemory, IndexUnavailable, InvalidArgument, Mem
 from pepys.journal import entries, live, scope, store
 from pepys.journal.base import BackendMissing, Chunk, NeverIndexed, Place
 from pepys.journal.entries import Block
-from pepys.journal.recall import budget_s
+from pepys.journal.recall import named
 from pepys.journal.runtime import Runtime
 from pepys.model.context import Context
 from pepys.model.journal import ForgetRequest
@@ -100,14 +100,7 @@ def _of_time(place: Place, day: str, time: str) -> tuple[str, Block]:
 
 
 def _of_chunk(context: Context, runtime: Runtime, place: Place, id_: str) -> tuple[str, Block]:
-    index = runtime.index(place)
-    try:
-        index.refresh(budget_s(context))
-        chunk = index.chunk(id_.strip())
-    except NeverIndexed:
-        chunk = None
-    if chunk is None:
-        raise MemoryNotFound(f"Chunk not found: {id_}.", hint="Its text changed or is gone; search again.")
+    chunk = named(runtime, place, id_, context)
     inside, path = os.path.realpath(place.store), os.path.realpath(chunk.path)
     if not path.startswith(inside + os.sep):
         raise MemoryNotFound(f"{chunk.path} does not lie in the store {place.store}; nothing of it is removed.")

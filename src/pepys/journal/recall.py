@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pepys.errors import InvalidArgument, MemoryNotFound
+from pepys.errors import InvalidArgument, MemoryNotFound, StoreUnavailable
 from pepys.journal import entries, fan_out, scope, store
 from pepys.journal.base import BackendMissing, Chunk, Hit, NeverIndexed, Place
 from pepys.journal.constants import PROJECT_INDEX_BUDGET_MS
@@ -57,6 +57,7 @@ def expand(context: Context, runtime: Runtime, request: ExpandRequest) -> Json:
 
     Raises:
         MemoryNotFound: No chunk has this hash, its file is gone, or *project* holds no store.
+        StoreUnavailable: No file that can be read has it, and some cannot be read.
         StoreCommandFailed: The store command gave no usable answer.
     """
     here = scope.of(context)
@@ -108,6 +109,22 @@ def section(runtime: Runtime, place: Place, id_: str, context: Context) -> Secti
 
     Raises:
         MemoryNotFound: There is no such chunk, or its file is gone.
+        StoreUnavailable: Its file cannot be read, or there is none in what can be.
+        BackendMissing: There is nothing to look it up in.
+    """
+    chunk = named(runtime, place, id_, context)
+    text = store.read(chunk.path)
+    if not text:
+        raise MemoryNotFound(f"Source file not found: {chunk.path}.", hint="Search again.")
+    return _section(chunk, text)
+
+
+def named(runtime: Runtime, place: Place, id_: str, context: Context) -> Chunk:
+    """The chunk with an id, of an index that is brought up to date for it.
+
+    Raises:
+        MemoryNotFound: There is no such chunk.
+        StoreUnavailable: There is none in what of the store can be read.
         BackendMissing: There is nothing to look it up in.
     """
     index = runtime.index(place)
@@ -118,12 +135,15 @@ def section(runtime: Runtime, place: Place, id_: str, context: Context) -> Secti
         raise MemoryNotFound(
             f"The collection {place.collection} was never indexed on this machine.", hint="Search it first."
         ) from None
-    if chunk is None:
-        raise MemoryNotFound(f"Chunk not found: {id_}.", hint="Its text changed or is gone; search again.")
-    text = store.read(chunk.path)
-    if not text:
-        raise MemoryNotFound(f"Source file not found: {chunk.path}.", hint="Search again.")
-    return _section(chunk, text)
+    if chunk is not None:
+        return chunk
+    if unread := store.unread(place.store):
+        listed = ", ".join(f"{path} ({why})" for path, why in unread.items())
+        raise StoreUnavailable(
+            f"No file that can be read holds the chunk {id_}; it may stand in what cannot: {listed}.",
+            hint="Make that readable, and try again.",
+        )
+    raise MemoryNotFound(f"Chunk not found: {id_}.", hint="Its text changed or is gone; search again.")
 
 
 def _section(chunk: Chunk, text: str) -> Section:

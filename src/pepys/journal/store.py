@@ -73,6 +73,12 @@ def _usable(path: str) -> Iterator[None]:
 def _unavailable(path: str, error: OSError) -> PepysError:
     if isinstance(error, FileNotFoundError):
         return MemoryChanged(f"{path} is gone.")
+    if isinstance(error, NotADirectoryError | FileExistsError):
+        blocking = next((each for each in Path(path).parents if each.exists() and not each.is_dir()), Path(path))
+        return StoreUnavailable(
+            f"{blocking} is a file where a directory of daily files should be.",
+            hint="Move it away, or name another store.",
+        )
     return StoreUnavailable(f"{path}: {error.strerror or error}")
 
 
@@ -147,7 +153,7 @@ def read(path: str) -> str:
         return ""
     try:
         return Path(path).read_bytes().decode("utf-8", "replace")
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return ""
     except OSError as error:
         raise _unavailable(path, error) from error
