@@ -87,9 +87,9 @@ def totals(agent_dir: str, index_dir: str, words: list[str]) -> dict[str, Any]:
 
 def engine(index_dir: str, queries: str) -> dict[str, Any]:
     """The bare engine on the product's index: the query that a recall makes, its best places and its exact count."""
+    from pepys.index.directory import FOLDER
     from pepys.index.engines.base import Among, Filters, Words
     from pepys.index.engines.tantivy import TantivyEngine
-    from pepys.index.history import FOLDER
     from pepys.recall import phrase
 
     text = TantivyEngine(os.path.join(index_dir, FOLDER, "text"), writable=False)

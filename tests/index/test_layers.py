@@ -75,7 +75,7 @@ def test_a_module_imports_only_what_stands_before_it(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("folder", "shared"),
-    [("hosts", {"base", "shapes", "jsonl", "places"}), ("index/engines", {"base"})],
+    [("hosts", {"base", "shapes", "jsonl", "locations"}), ("index/engines", {"base"})],
     ids=["hosts", "engines"],
 )
 def test_a_row_of_a_table_knows_no_other_row(folder: str, shared: set[str]) -> None:

@@ -13,7 +13,7 @@ from pepys.events import invocation
 from pepys.events.authorisation import Authority, homes, within, workspace
 from pepys.events.states import Tree
 from pepys.events.trees import tree
-from pepys.hosts import places
+from pepys.hosts import locations
 from pepys.hosts.base import surroundings
 from pepys.index.document import Place
 from pepys.index.source import Row, Source, stem
@@ -53,7 +53,7 @@ def files(context: Context, session: str | None) -> list[str]:
     """Absolute paths that the call names itself, wherever they lie. Naming one grants nothing."""
     named = [] if context.session_file is None else [str(context.session_file)]
     if session is not None and _is_path(session):
-        named.append(places.absolute(session, surroundings(context)))
+        named.append(locations.absolute(session, surroundings(context)))
     return named
 
 
@@ -109,7 +109,7 @@ class Corpus:
                 raise InvalidEventArgument('The "current" session is not available in this invocation context.')
             wanted = self.current
         if _is_path(wanted):
-            path = places.absolute(wanted, surroundings(self._context))
+            path = locations.absolute(wanted, surroundings(self._context))
             source = self.view.sources.get(path)
             found = [] if source is None or not self.allows(source) else [source]
             unread = [other for other, header in self._unknown((path,)) if self._authority.allows(header.cwd)]
@@ -235,7 +235,7 @@ class Corpus:
         """Those of *sources* that worked in a folder or below it; it never grants anything."""
         if folder is None:
             return list(sources)
-        wanted = os.path.realpath(places.absolute(folder, surroundings(self._context)))
+        wanted = os.path.realpath(locations.absolute(folder, surroundings(self._context)))
         inside = {cwd: within(os.path.realpath(cwd), wanted) for cwd in {source.cwd for source in sources} if cwd}
         return [source for source in sources if source.cwd and inside[source.cwd]]
 

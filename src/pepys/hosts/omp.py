@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pepys.hosts import places, shapes
+from pepys.hosts import locations, shapes
 from pepys.hosts.base import Surroundings
 from pepys.model.entry import Block, Entry, Record
 from pepys.model.source import Diagnostic, Header, Root, Title
@@ -29,7 +29,7 @@ _REMOTE = "openaiRemoteCompaction"
 
 def agent_dir(around: Surroundings) -> str:
     """The explicit one, else the profile's, else `PI_CODING_AGENT_DIR`, else `~/.omp/agent`."""
-    return places.absolute(around.agent_dir, around) if around.agent_dir else _own_agent_dir(around)
+    return locations.absolute(around.agent_dir, around) if around.agent_dir else _own_agent_dir(around)
 
 
 def roots(around: Surroundings) -> tuple[Root, ...]:
@@ -47,11 +47,11 @@ def roots(around: Surroundings) -> tuple[Root, ...]:
         if state := _xdg("XDG_STATE_HOME", around):
             remembered.append(os.path.join(state, "custom-session-files"))
         if path := around.env.get("PI_CODING_AGENT_SESSION_DIR"):
-            found.append(Root(name, places.absolute(path, around), "flat", agent))
+            found.append(Root(name, locations.absolute(path, around), "flat", agent))
     for directory in remembered:
         found += (Root(name, path, "flat", agent) for path in _outside(directory))
-    found += (Root(name, places.absolute(path, around), "mixed", None) for path in around.session_dirs)
-    return places.distinct(found)
+    found += (Root(name, locations.absolute(path, around), "mixed", None) for path in around.session_dirs)
+    return locations.distinct(found)
 
 
 def folders(cwd: str, around: Surroundings) -> tuple[str, ...]:
@@ -172,11 +172,11 @@ def _own_agent_dir(around: Surroundings) -> str:
     if profile := _profile(around):
         return os.path.join(home, "profiles", profile, "agent")
     configured = around.env.get("PI_CODING_AGENT_DIR")
-    return places.absolute(configured, around) if configured else os.path.join(home, "agent")
+    return locations.absolute(configured, around) if configured else os.path.join(home, "agent")
 
 
 def _home(around: Surroundings) -> str:
-    return places.absolute(os.path.join("~", around.env.get("PI_CONFIG_DIR") or ".omp"), around)
+    return locations.absolute(os.path.join("~", around.env.get("PI_CONFIG_DIR") or ".omp"), around)
 
 
 def _profile(around: Surroundings) -> str | None:

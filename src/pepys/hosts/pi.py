@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pepys.hosts import places, shapes
+from pepys.hosts import locations, shapes
 from pepys.hosts.base import Surroundings
 from pepys.model.entry import Block, Entry, Record
 from pepys.model.source import Diagnostic, Header, Root, Title
@@ -17,7 +17,7 @@ name = "pi"
 
 def agent_dir(around: Surroundings) -> str:
     """The explicit one, else `PI_CODING_AGENT_DIR`, else `~/.pi/agent`."""
-    return places.absolute(around.agent_dir, around) if around.agent_dir else _own_agent_dir(around)
+    return locations.absolute(around.agent_dir, around) if around.agent_dir else _own_agent_dir(around)
 
 
 def roots(around: Surroundings) -> tuple[Root, ...]:
@@ -25,8 +25,8 @@ def roots(around: Surroundings) -> tuple[Root, ...]:
     agent = agent_dir(around)
     found = [Root(name, os.path.join(agent, "sessions"), "folders", agent)]
     found += (Root(name, path, "flat", agent) for path in _configured(agent, around))
-    found += (Root(name, places.absolute(path, around), "mixed", None) for path in around.session_dirs)
-    return places.distinct(found)
+    found += (Root(name, locations.absolute(path, around), "mixed", None) for path in around.session_dirs)
+    return locations.distinct(found)
 
 
 def folders(cwd: str, around: Surroundings) -> tuple[str, ...]:
@@ -108,16 +108,16 @@ def _call(call: Mapping[str, Any]) -> Block:
 
 def _own_agent_dir(around: Surroundings) -> str:
     configured = around.env.get("PI_CODING_AGENT_DIR")
-    return places.absolute(configured or "~/.pi/agent", around)
+    return locations.absolute(configured or "~/.pi/agent", around)
 
 
 def _configured(agent: str, around: Surroundings) -> Iterator[str]:
     # Another agent directory than the environment's own is a world apart from the environment's session folder.
     if agent == _own_agent_dir(around) and (path := around.env.get("PI_CODING_AGENT_SESSION_DIR")):
-        yield places.absolute(path, around)
+        yield locations.absolute(path, around)
     for settings in (os.path.join(around.cwd, ".pi", "settings.json"), os.path.join(agent, "settings.json")):
         if path := _session_dir(settings):
-            yield places.absolute(path, around)
+            yield locations.absolute(path, around)
 
 
 def _session_dir(settings: str) -> str | None:

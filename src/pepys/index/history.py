@@ -5,37 +5,29 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import stat
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from pepys.errors import IndexUnavailable
 from pepys.hosts.discovery import listing, locate
 from pepys.index.catalog import Catalog
+from pepys.index.directory import Directory
 from pepys.index.engines.base import EngineBroken
-from pepys.index.engines.tantivy import TantivyEngine
 from pepys.index.hygiene import strays, sweep
-from pepys.index.lock import exclusive
 from pepys.index.plan import YOUNG, Step, affordable, fits, plan_refresh
 from pepys.index.policy import Policy
 from pepys.index.refreshed import Refreshed
 from pepys.index.source import Source
-from pepys.index.standing import Known
 from pepys.index.status import Status, refusal
+from pepys.index.stores import Stores, readable, writable
 from pepys.index.view import Overlay, View
 from pepys.model.context import Progress
 from pepys.model.source import Found, Listing, Root
 
-FOLDER = "pepys-1"
-"""The version of everything on disk. A newer one takes a new folder beside it; nothing outside it is ours."""
-
 SHORT_WAIT_S = 0.25
 LONG_WAIT_S = 600.0
-TRIES = 8
-PROBE_BYTES = 4 << 20
 
 _BROKEN = (sqlite3.Error, ValueError, RuntimeError, SystemError, OSError)
 """What the stores raise on a full disk, a read-only directory or bytes that are not theirs."""
@@ -71,12 +63,13 @@ class History:
             patience_s: How long an answer may wait for indexing, seconds; None: until it is done.
             progress: Told how far a refresh is.
         """
-        self.directory = os.path.join(directory, FOLDER)
+        self._place = Directory(directory)
+        self.directory = self._place.path
         self.roots = tuple(roots)
         self.excluded = excluded
         self._policy, self._default_host = policy, default_host
         self._patience_s, self._progress = patience_s, progress
-        self._open: _Stores | None = None
+        self._open: Stores | None = None
 
     def close(self) -> None:
         """Close what was opened."""
@@ -139,21 +132,16 @@ class History:
         Raises:
             IndexUnavailable: It cannot be removed.
         """
-        return self._remove(LONG_WAIT_S)
+        self.close()
+        return self._place.remove(LONG_WAIT_S)
 
     def status(self) -> Status:
         """The index, measured without changing it."""
-        try:
-            exists = os.path.isdir(self.directory) or bool(os.lstat(self.directory))
-        except (FileNotFoundError, NotADirectoryError):
-            exists = False
-        except OSError:
-            exists = True  # or that cannot be known
         refused = refusal(self.directory)
-        if not exists:
+        if not self._place.exists():
             trouble = f"cannot be built: {refused}; answers come by scanning" if refused else ""
             return Status(self.directory, exists=False, trouble=trouble)
-        size = sum(_size(os.path.join(parent, name)) for parent, _, names in os.walk(self.directory) for name in names)
+        size = self._place.size()
         stores = self._stores()
         if stores is None:
             trouble = "cannot be read; it will be rebuilt"
@@ -178,30 +166,10 @@ class History:
             trouble=f"cannot be brought up to date: {refused}; what is new is scanned" if refused else "",
         )
 
-    def _remove(self, wait_s: float) -> bool:
-        self.close()
-        try:
-            if not stat.S_ISDIR(os.stat(self.directory).st_mode):
-                return False
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        except OSError as error:
-            raise _undeletable(self.directory, error) from error
-        try:
-            with self._lock(wait_s) as obtained:
-                if not obtained:
-                    raise IndexUnavailable("Another process is indexing.", hint="Wait for it, or stop it.")
-                self._wipe()
-                os.remove(self._path("lock"))
-        except OSError as error:
-            raise _undeletable(self.directory, error) from error
-        with contextlib.suppress(OSError):  # another process has begun to make it anew
-            os.rmdir(self.directory)
-        return True
-
     def _discard(self) -> None:
+        self.close()
         with contextlib.suppress(IndexUnavailable):
-            self._remove(SHORT_WAIT_S)
+            self._place.remove(SHORT_WAIT_S)
 
     # Freshness
 
@@ -225,12 +193,12 @@ class History:
         stray, all_seen = strays(self.directory, policy.cleanup_files)
         if not all_seen:
             result.reasons = ("cache_cleanup_budget",)
-        if not todo and not stray and (stores is not None or not Path(self._path("catalog.sqlite")).exists()):
+        if not todo and not stray and (stores is not None or not Path(self._place.file("catalog.sqlite")).exists()):
             result.planned = known
             return
         deadline = None if patience_s is None else time.monotonic() + patience_s
         try:
-            with self._lock(wait_s) as obtained:
+            with self._place.lock(wait_s) as obtained:
                 if obtained:
                     sweep(self.directory, stray)
                     self._mended(lambda: self._write(seen, result, policy, deadline))
@@ -245,22 +213,11 @@ class History:
         try:
             write()
         except _BROKEN:
-            if not self._disk_takes_bytes():
+            if not self._place.takes_bytes():
                 raise
-            self._wipe()
+            self.close()
+            self._place.wipe()
             write()
-
-    def _disk_takes_bytes(self) -> bool:
-        probe = self._path("probe")
-        try:
-            with open(probe, "wb") as file:
-                file.write(bytes(PROBE_BYTES))
-        except OSError:
-            return False
-        finally:
-            with contextlib.suppress(OSError):
-                os.remove(probe)
-        return True
 
     def _write(self, seen: Listing, result: Refreshed, policy: Policy, deadline: float | None) -> None:
         """Bring the stores up to date; called with the lock held, when another process may just have done it.
@@ -272,7 +229,7 @@ class History:
         result.left.clear()
         before = os.umask(0o077)  # the engine creates its files itself
         try:
-            catalog, engine = self._writable()
+            catalog, engine = writable(self._place)
             try:
                 known = {source.path: source for source in catalog.sources()}
                 steps = self._steps(known, seen)
@@ -290,23 +247,6 @@ class History:
         finally:
             os.umask(before)
 
-    def _writable(self) -> tuple[Catalog, TantivyEngine]:
-        catalog = Catalog(self._path("catalog.sqlite"), writable=True)
-        try:
-            if catalog.meta("text") is None:
-                # Just made: a text index beside it is none of its own.
-                catalog.close()
-                self._wipe()
-                catalog = Catalog(self._path("catalog.sqlite"), writable=True)
-            engine = TantivyEngine(self._path("text"), writable=True)
-            if not engine.documents and any(source.records for source in catalog.sources() if source.tier == "hot"):
-                raise ValueError("the text index has lost its documents")
-            catalog.remember("text", "text")
-        except BaseException:
-            catalog.close()
-            raise
-        return catalog, engine
-
     def _steps(self, known: Mapping[str, Source], seen: Listing) -> list[Step]:
         roots = {root.path for root in seen.roots}
         ours = {
@@ -318,7 +258,7 @@ class History:
 
     # Looking
 
-    def _view(self, seen: Listing, refreshed: Refreshed, stores: _Stores | None) -> View:
+    def _view(self, seen: Listing, refreshed: Refreshed, stores: Stores | None) -> View:
         known: Mapping[str, Source] = {}
         garbage: frozenset[int] = frozenset()
         if stores is not None:
@@ -372,7 +312,7 @@ class History:
         todo: Sequence[Step],
         seen: Listing,
         known: Mapping[str, Source],
-        stores: _Stores | None,
+        stores: Stores | None,
         refreshed: Refreshed,
     ) -> Overlay:
         if refreshed.left:
@@ -403,17 +343,17 @@ class History:
 
         scan(overlay, paths, seen, known, catalog, policy, documents=documents)
 
-    def _stores(self) -> _Stores | None:
+    def _stores(self) -> Stores | None:
         """The stores, opened for reading; None where there are none that can be read."""
-        path = self._path("catalog.sqlite")
-        if self._is_link():
+        path = self._place.file("catalog.sqlite")
+        if self._place.is_link():
             self.close()
             return None
         try:
             identity = (os.stat(path).st_dev, os.stat(path).st_ino)
             if self._open is None or self._open.identity != identity:
                 self.close()
-                self._open = self._opened(path, identity)
+                self._open = readable(self._place, identity)
             if self._open is not None:
                 self._open.catalog.release()
                 self._open.known()
@@ -422,43 +362,6 @@ class History:
             return None
         return self._open
 
-    def _opened(self, path: str, identity: tuple[int, int]) -> _Stores | None:
-        catalog = Catalog(path, writable=False)
-        try:
-            if catalog.meta("text") is not None:
-                return _Stores(identity, catalog, TantivyEngine(self._path("text"), writable=False))
-        except BaseException:
-            catalog.close()
-            raise
-        catalog.close()
-        return None
-
-    def _path(self, name: str) -> str:
-        return os.path.join(self.directory, name)
-
-    @contextlib.contextmanager
-    def _lock(self, wait_s: float) -> Iterator[bool]:
-        if self._is_link():
-            # What it leads to may be anybody's, and the holder of the lock removes what is not the index's own.
-            raise OSError(f"{self.directory} is a symbolic link")
-        with exclusive(self._path("lock"), wait_s) as obtained:
-            with contextlib.suppress(OSError):
-                if os.stat(self.directory).st_mode & 0o077:  # an older one may be open to others
-                    Path(self.directory).chmod(0o700)
-            yield obtained
-
-    def _is_link(self) -> bool:
-        return os.path.islink(self.directory)  # noqa: PTH114  (Path's own raises where it may not look)
-
-    def _wipe(self) -> None:
-        """Remove everything but the lock, which other processes may be waiting on."""
-        self.close()
-        for name in os.listdir(self.directory):
-            if name != "lock":
-                path = self._path(name)
-                with contextlib.suppress(FileNotFoundError):  # the last reader to go takes SQLite's own files along
-                    _remove_tree(path) if os.path.isdir(path) else os.remove(path)
-
 
 def _vanished(source: Source) -> bool:
     """Whether a source that was named by its file, outside of every root, is gone from a folder that is still there."""
@@ -466,67 +369,3 @@ def _vanished(source: Source) -> bool:
     if source.agent is not None or source.root != folder:
         return False
     return not os.path.lexists(source.path) and os.path.isdir(folder)
-
-
-def _undeletable(directory: str, error: OSError) -> IndexUnavailable:
-    denied = isinstance(error, PermissionError)
-    hint = "Give yourself access to it, or remove it as a user who may." if denied else "Look at what is there."
-    return IndexUnavailable(f"{directory} cannot be removed: {error.strerror or error}.", hint=hint)
-
-
-def _size(path: str) -> int:
-    try:
-        return os.lstat(path).st_size
-    except OSError:  # gone since it was listed, or not for this user
-        return 0
-
-
-def _remove_tree(path: str) -> None:
-    import shutil
-
-    for _ in range(TRIES):
-        with contextlib.suppress(OSError):  # a reader that opens the text index leaves its own lock file in it
-            shutil.rmtree(path)
-            return
-    shutil.rmtree(path)
-
-
-@dataclass(slots=True)
-class _Stores:
-    """Both stores, open for reading."""
-
-    identity: tuple[int, int]
-    catalog: Catalog
-    engine: TantivyEngine
-    _version: int | None = None
-    _known: dict[str, Source] = field(default_factory=dict)
-    standings: Known = field(default_factory=dict)
-    trees: dict[int, object] = field(default_factory=dict)  # by generation; they grow as their sources do
-
-    def consistent(self) -> tuple[Mapping[str, Source], frozenset[int]]:
-        """Sources and garbage as of one moment, the text being of the same moment.
-
-        A writer says in the catalog what it is about to do to the text before it commits text: if nothing was
-        committed to the catalog around the opening of the text, the two belong together. The catalog stays at that
-        moment until it is released, so that rows do not change while an answer is made of them.
-        """
-        for _ in range(TRIES):
-            version = self.catalog.version()
-            known, garbage = self.known(), self.catalog.garbage()
-            self.engine.reload()
-            self.catalog.hold()
-            if self.catalog.version() == version:
-                break
-            self.catalog.release()
-        return known, garbage
-
-    def known(self) -> Mapping[str, Source]:
-        """All sources by path, read again only when somebody has committed."""
-        version = self.catalog.version()
-        if version != self._version:
-            self._known = {source.path: source for source in self.catalog.sources()}
-            self.standings = {}
-            live = {source.generation for source in self._known.values()}
-            self.trees = {generation: tree for generation, tree in self.trees.items() if generation in live}
-            self._version = version
-        return self._known

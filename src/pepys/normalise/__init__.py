@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from pepys.normalise.carriers import children
 from pepys.normalise.details import Children
-from pepys.normalise.projection import arguments, event, text
+from pepys.normalise.passages import arguments, event, text
 
 __all__ = ["Children", "arguments", "children", "event", "text"]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Set
 from typing import Any, NamedTuple, get_args
 
 from pepys.model.entry import Event, Outcome
-from pepys.normalise.projection import arguments
+from pepys.normalise.passages import arguments
 
 _OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 _MAX_WHOLE = 2**53 - 1  # beyond it, the programs that write sessions cannot tell integers apart

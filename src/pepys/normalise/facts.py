@@ -12,7 +12,7 @@ from typing import Any
 from pepys.model.entry import FACT, Event, Passage
 from pepys.normalise.details import Children, has, nodes, outcome, printed, route, size, whole
 from pepys.normalise.operations import TOOL, passages
-from pepys.normalise.projection import files
+from pepys.normalise.passages import files
 
 _KIND = "pi-fabric.branch-summary"
 _MAX_BYTES = 128 * 1024

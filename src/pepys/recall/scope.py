@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pepys.errors import AmbiguousSession, InvalidArgument, SessionNotFound
-from pepys.hosts import HOSTS, places
+from pepys.hosts import HOSTS, locations
 from pepys.hosts.base import surroundings
 from pepys.index.source import Source, stem
 from pepys.index.standing import Standings
@@ -63,7 +63,7 @@ def _is_path(session: str) -> bool:
 
 def _absolute(path: str, context: Context) -> str:
     """A path that a caller wrote, from the call's own working directory."""
-    return places.absolute(path, surroundings(context))
+    return locations.absolute(path, surroundings(context))
 
 
 @dataclass(slots=True)
