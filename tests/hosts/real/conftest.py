@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+import pepys
 from tests.hosts.real.installed import NotInstalled, installed
 from tests.hosts.real.machine import Machine, eventually, missing
 from tests.hosts.real.model import Model
 from tests.hosts.real.table import HOSTS, Host
 
 HERE = Path(__file__).parent
+EXTENSIONS = Path(pepys.__file__).parent / "extensions"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -69,3 +71,10 @@ def bare(tmp_path: Path, host: Host, folder: Path, model: Model, settings: Mappi
     machine = Machine(tmp_path, host, folder, model, settings)
     yield machine
     eventually(lambda: not machine.left() or None, 5)
+
+
+@pytest.fixture
+def machine(bare: Machine) -> Machine:
+    """A machine whose host has Pepys."""
+    bare.extensions.append(EXTENSIONS / bare.host.agent / "index.ts")
+    return bare

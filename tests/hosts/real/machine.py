@@ -21,7 +21,7 @@ from typing import Any
 from tests.hosts.real.model import NAME, Model
 from tests.hosts.real.table import Host, Mode
 
-SECONDS = 40.0
+SECONDS = 20.0
 """How long anything is waited for: hosts answer in one or two, on a busy machine later."""
 
 _MARK = "PEPYS_TEST_MACHINE"
@@ -306,7 +306,10 @@ class Terminal(Conversation):
         said = self.machine.model.said
         before = len(said)
         self.submit(prompt)
-        eventually(lambda: len(said) > before)
+        try:
+            eventually(lambda: len(said) > before)
+        except TimeoutError:
+            raise TimeoutError(f"the model was not asked to the end; the screen:\n{self.screen()}") from None
         return self.wait(re.escape(said[-1].text[:40]))
 
     def give(self, command: str) -> str:

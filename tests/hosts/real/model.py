@@ -6,7 +6,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -102,9 +102,13 @@ class Reply:
     after_s: float = 0.0  # until it begins
 
 
+Answer = Reply | str | Call
+"""A string is the text of a reply, a call its only one."""
+
+
 @dataclass
 class _Rule:
-    reply: Reply
+    answer: Answer | Callable[[Request], Answer]
     asked: str
     after: str | None
     aside: bool
@@ -142,7 +146,7 @@ class Model:
 
     def answers(
         self,
-        reply: Reply | str | Call,
+        answer: Answer | Callable[[Request], Answer],
         *,
         asked: str = "",
         after: str | None = None,
@@ -152,18 +156,14 @@ class Model:
         """From now on, where no earlier rule fits.
 
         Args:
-            reply: A string is the text of one, a call its only one.
+            answer: Or what makes it of the request.
             asked: Pattern in what the user said newest, in a request that does not end with results of tools.
             after: The tool whose results the request ends with instead.
             aside: Whether it answers what is no part of a conversation.
             times: How often; negative is always.
         """
-        if isinstance(reply, str):
-            reply = Reply(reply)
-        elif isinstance(reply, Call):
-            reply = Reply(calls=(reply,))
         with self._lock:
-            self._rules.append(_Rule(reply, asked, after, aside, times))
+            self._rules.append(_Rule(answer, asked, after, aside, times))
 
     def close(self) -> None:
         self._stopped.set()
@@ -189,8 +189,14 @@ class Model:
         for rule in self._rules:
             if rule.matches(request):
                 rule.left -= 1
-                return rule.reply
+                return _reply(rule.answer(request) if callable(rule.answer) else rule.answer)
         return Reply(f"- understood ({serial})" if request.aside else f"Understood ({serial}).")
+
+
+def _reply(answer: Answer) -> Reply:
+    if isinstance(answer, str):
+        return Reply(answer)
+    return Reply(calls=(answer,)) if isinstance(answer, Call) else answer
 
 
 def _stream(request: Request, reply: Reply, serial: int) -> Iterator[bytes]:

@@ -151,6 +151,7 @@ class Omp(Host):
             "modelRoles": dict.fromkeys(roles, f"{PROVIDER}/{NAME}"),
             "retry": {"enabled": False},
             "startup": {"checkUpdate": False, "quiet": True},
+            **({"spelling": {"autocomplete": "off"}} if self.apart else {}),  # one of the stubs
             **more,
         }
         return {"models.yml": json.dumps(_provider(url)), "config.yml": json.dumps(settings)}
