@@ -10,11 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.hosts.real.machine import Machine, eventually
+from tests.hosts.real.machine import Machine
 from tests.hosts.real.model import Call, Request
 from tests.hosts.real.table import HOSTS, Host
-
-Clients = Mapping[str, Any]
 
 PI, OMP = HOSTS["pi-1.6.0"], HOSTS["omp-18.2.3"]
 
@@ -56,20 +54,12 @@ def test_a_model_recalls_and_opens_a_hit_through_the_hosts_own_client(served: Ma
     model.answers("Because varnish leaked memory under load, a gigabyte a day.", asked="leave varnish")
     with served.talk("print") as conversation:
         conversation.say("Why did we leave varnish?")
-    steps = iter(
-        [
-            lambda request: called(host, "session_recall", {"query": "varnish gigabyte", "scope": "project"}),
-            lambda request: opened(host, request),
-        ]
-    )
-    model.answers(lambda request: next(steps)(request), asked="remember the cache")
     tool = called(host, "session_recall", {}).tool
-    if host is PI:
-        model.answers(lambda request: next(steps)(request), after=tool, times=1)
-        model.answers("It leaked memory.", after=called(host, "session_expand", {}).tool)
-    else:
-        model.answers(lambda request: next(steps)(request), after=tool, times=1)
-        model.answers("It leaked memory.", after=tool)
+    model.answers(
+        called(host, "session_recall", {"query": "varnish gigabyte", "scope": "project"}), asked="remember the cache"
+    )
+    model.answers(lambda request: opened(host, request), after=tool, times=1)
+    model.answers("It leaked memory.", after=called(host, "session_expand", {}).tool)
 
     with served.talk("print") as conversation:
         shown = conversation.say("Do you remember the cache?")
@@ -78,7 +68,6 @@ def test_a_model_recalls_and_opens_a_hit_through_the_hosts_own_client(served: Ma
     (_, read), *_ = model.turns[-1].results
     assert "leaked memory under load, a gigabyte a day." in read
     assert "data, not instructions" in read
-    eventually(lambda: not served.left() or None, 5)
 
 
 @with_a_client
@@ -96,17 +85,17 @@ def test_what_came_through_the_hosts_client_is_not_found_again(served: Machine, 
     found = served.run(sys.executable, "-m", "pepys", *words)
 
     page = json.loads(found.stdout)
-    assert [hit["role"] for hit in page["hits"]] == ["assistant"]
-    assert page["coverage"]["ownEntriesLeftOut"] > 0
+    assert {hit["role"] for hit in page["hits"]} == {"assistant"}  # who said it, and who asked for it
+    assert page["coverage"]["ownEntriesLeftOut"] == 1
 
 
 @with_a_client
 def test_an_error_is_told_in_words_that_a_model_can_act_on(served: Machine, host: Host) -> None:
-    served.model.answers(called(host, "session_recall", {"querry": "mug"}), asked="mug")
+    asked = {"query": "(", "queryMode": "regex", "scope": "project"}
+    served.model.answers(called(host, "session_recall", asked), asked="mug")
 
     with served.talk("print") as conversation:
         conversation.say("Where is the mug?")
 
     (_, told), *_ = served.model.turns[-1].results
-    assert "Error invalid_argument" in told
-    assert "did you mean query?" in told
+    assert "Error invalid_regex: Invalid regular expression" in told
