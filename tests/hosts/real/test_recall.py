@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.hosts.real.machine import Machine
+from tests.hosts.real.machine import Conversation, Machine
 from tests.hosts.real.model import Call, Request
 from tests.hosts.real.table import Mode
 
 MODES: tuple[Mode, ...] = ("print", "rpc", "tui")
+DRIVER = Path(__file__).with_name("driver.ts")
 
 
 def opened(request: Request, tool: str) -> Call:
@@ -28,6 +31,15 @@ def past(machine: Machine, prompt: str, answer: str) -> None:
         conversation.say(prompt)
 
 
+def asked(conversation: Conversation, tool: str, args: dict[str, Any]) -> str:
+    """What *tool* gives the model when it is called now."""
+    model = conversation.machine.model
+    number = len(model.requests)
+    model.answers(Call(tool, args), asked=rf"please call it, {number}\.", times=1)
+    conversation.say(f"Now please call it, {number}.")
+    return model.turns[-1].result(tool)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_an_earlier_session_is_recalled_and_a_hit_of_it_opened(machine: Machine, mode: Mode) -> None:
     past(machine, "Why did we leave varnish?", "Because varnish leaked memory under load, about a gigabyte a day.")
@@ -41,3 +53,66 @@ def test_an_earlier_session_is_recalled_and_a_hit_of_it_opened(machine: Machine,
 
     assert "It leaked memory." in shown
     assert "leaked memory under load, about a gigabyte a day." in model.turns[-1].result("session_expand")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_events_of_other_sessions_are_found_and_read(machine: Machine, mode: Mode) -> None:
+    past(machine, "Why does the deploy fail?", "The registry said: connection refused on port 8443.")
+    model = machine.model
+    model.answers(Call("event_search", {"query": '"connection refused"'}), asked="seen this")
+    model.answers(lambda request: opened(request, "event_search"), after="event_search")
+    model.answers("It was the registry.", after="event_read")
+
+    with machine.talk(mode) as conversation:
+        conversation.say("Have we seen this: connection refused?")
+
+    found = model.turns[-2].result("event_search")
+    assert "port 8443" in found
+    assert "Have we seen this" not in found  # the caller's own session
+    assert "The registry said: connection refused on port 8443." in model.turns[-1].result("event_read")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_search_of_the_own_session_ends_before_the_call(machine: Machine, mode: Mode) -> None:
+    with machine.talk(mode) as conversation:
+        conversation.say("The walrus is in the garden.")
+        found = asked(conversation, "event_search", {"query": "walrus", "sessionId": "current"})
+
+    hits = [line for line in found.split("\n") if line.startswith("> ")]
+    assert hits == ["> The walrus is in the garden."]  # and not the call, which asks for it
+
+
+@pytest.mark.parametrize("mode", ["rpc", "tui"])
+def test_recall_follows_the_branch_that_the_conversation_is_on(machine: Machine, mode: Mode) -> None:
+    machine.extensions.append(DRIVER)
+
+    with machine.talk(mode) as conversation:
+        conversation.say("The heron stands in the pond.")
+        before = machine.entries()[-1]["id"]
+        conversation.say("The badger sleeps under the shed.")
+        there = asked(conversation, "session_recall", {"query": "badger"})
+        conversation.give("/drive " + json.dumps({"tree": before}))
+        gone = asked(conversation, "session_recall", {"query": "badger"})
+        kept = asked(conversation, "session_recall", {"query": "heron"})
+
+    assert "> The badger sleeps" in there
+    assert "> The badger sleeps" not in gone
+    assert "> The heron stands" in kept
+
+
+def test_what_pepys_told_is_not_found_as_if_it_had_been_said(machine: Machine) -> None:
+    past(machine, "Where is the marmot?", "The marmot sits behind the greenhouse.")
+    with machine.talk("print") as conversation:
+        assert "> The marmot sits" in asked(conversation, "session_recall", {"query": "marmot", "scope": "project"})
+
+    with machine.talk("print") as conversation:
+        recalled = asked(conversation, "session_recall", {"query": "marmot greenhouse", "scope": "project"})
+        events = asked(conversation, "event_search", {"query": "marmot greenhouse"})
+        everything = asked(
+            conversation, "session_recall", {"query": "marmot greenhouse", "scope": "project", "includeOwn": True}
+        )
+
+    assert "toolResult" not in recalled
+    assert "> The marmot sits" in recalled
+    assert "toolResult" not in events
+    assert "toolResult" in everything

@@ -1,0 +1,32 @@
+"""What a person types after a slash, in every mode."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.hosts.real.machine import Machine
+from tests.hosts.real.table import Mode
+from tests.hosts.real.test_recall import MODES
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_recall_has_the_model_look(machine: Machine, mode: Mode) -> None:
+    machine.model.answers("Nothing is remembered about it.", asked="memory_search")
+
+    with machine.talk(mode) as conversation:
+        shown = conversation.say("/recall the blue teapot")
+
+    assert "Nothing is remembered about it." in shown
+    assert any('"the blue teapot"' in text for text in machine.model.turns[-1].asked)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("command", "told"), [("status", "Daily memory"), ("doctor", "ok"), ("tree", "Hello there")])
+def test_pepys_tells_how_it_is_doing(machine: Machine, mode: Mode, command: str, told: str) -> None:
+    with machine.talk(mode) as conversation:
+        conversation.say("Hello there.")
+        asked = len(machine.model.turns)
+        shown = conversation.give(f"/pepys {command}")
+
+    assert told in shown
+    assert len(machine.model.turns) == asked

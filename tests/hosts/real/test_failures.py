@@ -1,0 +1,111 @@
+"""Whatever becomes of Pepys, the host starts, answers and ends."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.hosts.real.machine import Machine, Rpc
+from tests.hosts.real.model import Reply
+from tests.hosts.real.table import Mode
+from tests.hosts.real.test_recall import MODES, asked
+
+CLASHING = Path(__file__).with_name("clashing.ts")
+
+# What stands in for Pepys; the first line of each reads a request.
+CRASHES = """
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["method"] == "tool":
+        sys.exit(3)
+    answers = {"initialize": {"protocolVersion": 1, "server": {"name": "stand-in", "version": ""}}}
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": answers.get(request["method"], {})}), flush=True)
+"""
+HANGS = "import sys\nfor line in sys.stdin: pass"
+GARBAGE = "import sys\nfor line in sys.stdin: print('Segmentation fault \\x1b[31m', flush=True)"
+DIES = "raise SystemExit('no module named nothing')"
+
+
+def becomes(machine: Machine, script: str) -> None:
+    """Put *script* in the place of Pepys."""
+    machine.env["PEPYS_COMMAND"] = json.dumps([sys.executable, "-c", script])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_host_answers_where_pepys_is_not_installed(machine: Machine, mode: Mode) -> None:
+    machine.env["PEPYS_COMMAND"] = json.dumps(["/nowhere/python", "-m", "pepys"])
+    machine.model.answers("Good morning.", asked="Hello")
+
+    with machine.talk(mode) as conversation:
+        shown = conversation.say("Hello?")
+        told = conversation.give("/pepys status")
+
+    assert "Good morning." in shown
+    assert "Install it" in " ".join(told.split())
+
+
+@pytest.mark.parametrize("script", [DIES, HANGS, GARBAGE], ids=["dies", "hangs", "garbage"])
+def test_a_host_answers_whatever_pepys_does(machine: Machine, script: str) -> None:
+    becomes(machine, script)
+    machine.model.answers("Good morning.", asked="Hello")
+
+    with machine.talk("rpc") as conversation:
+        assert isinstance(conversation, Rpc)
+        begun = time.monotonic()
+        shown = conversation.say("Hello?")
+        took = time.monotonic() - begun
+        again = conversation.say("Hello again?")
+        noise = conversation.noise
+
+    assert shown == again == "Good morning."
+    assert took < 8
+    assert noise == []
+    assert "\x1b" not in "".join(conversation.shown())
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_crash_in_mid_call_is_an_error_of_the_tool(machine: Machine, mode: Mode) -> None:
+    becomes(machine, CRASHES)
+
+    with machine.talk(mode) as conversation:
+        told = asked(conversation, "session_recall", {"query": "anything"})
+        again = asked(conversation, "session_recall", {"query": "anything"})
+
+    assert "Pepys" in told
+    assert "3" in told
+    assert "Pepys" in again
+
+
+@pytest.mark.parametrize("theirs_first", [True, False], ids=["theirs-first", "ours-first"])
+def test_a_tool_of_another_extension_stays_theirs(machine: Machine, theirs_first: bool) -> None:
+    machine.extensions.insert(0 if theirs_first else 1, CLASHING)
+
+    with machine.talk("rpc") as conversation:
+        assert isinstance(conversation, Rpc)
+        told = asked(conversation, "session_recall", {})
+        found = asked(conversation, "session_list", {"scope": "project"})
+        notices = conversation.shown()
+
+    assert told == "the other one answers"
+    assert "sessions" in found
+    assert any("session_recall" in notice for notice in notices)
+
+
+@pytest.mark.parametrize("mode", ["rpc", "tui"])
+def test_a_capture_that_takes_too_long_does_not_keep_the_host(machine: Machine, mode: Mode) -> None:
+    machine.model.answers(Reply("- too late", after_s=60), aside=True)
+    cap = {"pi": 20, "omp": 6}[machine.host.agent]
+
+    conversation = machine.talk(mode)
+    conversation.say("Let us see.")
+    begun = time.monotonic()
+    status = conversation.close()
+
+    assert status == 0
+    assert time.monotonic() - begun < cap
+    assert not [line for line in machine.left() if "pepys" in line]
