@@ -23,6 +23,8 @@ MAX_FOLDER = 1000
 
 LOCK_WAIT_S = 10.0
 
+_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
 
 def look(pieces: Iterable[Piece], known: Ledger, owner: Owner) -> dict[Path, Seen]:
     """What a plan has to know of the files as they are: those of *pieces*, and all that was written for *owner*."""
@@ -30,8 +32,8 @@ def look(pieces: Iterable[Piece], known: Ledger, owner: Owner) -> dict[Path, See
     within = Path(owner.project) if owner.project else None
     for piece in pieces:
         if isinstance(piece, OwnFile):
-            if piece.folder.is_symlink():
-                seen[piece.path] = Seen(None, f"{piece.folder} is a symbolic link")
+            if trouble := _barred(piece.folder):
+                seen[piece.folder] = Seen(None, trouble)
                 continue
             for path in _inside(piece.folder):
                 seen.setdefault(path, _seen(path, within, follow=False))
@@ -109,6 +111,14 @@ def _emptied(path: Path, folders: set[str]) -> list[str]:
     return gone
 
 
+def _barred(folder: Path) -> str:
+    """Why *folder* cannot be Pepys's, whatever is in it; empty when it can."""
+    if folder.is_symlink():
+        return "it is a symbolic link"
+    nearest = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
+    return "" if nearest.is_dir() else f"{nearest} is no folder"
+
+
 def _inside(folder: Path) -> list[Path]:
     """The files in *folder* and below it, as many as matter."""
     found: list[Path] = []
@@ -132,7 +142,7 @@ def _seen(path: Path, within: Path | None, *, follow: bool) -> Seen:
         real = Path(os.path.realpath(path))
         if within is not None and not real.is_relative_to(os.path.realpath(within)):
             return Seen(None, f"it leads out of the project, to {real}")
-        with open(real, "rb") as file:
+        with open(os.open(real, _OPEN), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return Seen(None, "it is no regular file")
             data = file.read(MAX_BYTES + 1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from itertools import pairwise
+from pathlib import Path, PurePath
 from typing import NamedTuple, TypeGuard
 
 from pepys.errors import PepysError, SetupConflict, SetupRefused
@@ -63,7 +64,8 @@ def install(
     """What makes all of *wanted* be there.
 
     Args:
-        seen: Every file that is wanted, is in the ledger, or lies in a folder that is to be Pepys's.
+        seen: Every file that is wanted, is in the ledger, or lies in a folder that is to be Pepys's; and that folder
+            itself, where it cannot be had.
         originals: By SHA-256.
         version: Of Pepys.
         force: Take the place of what is not Pepys's, or was changed since Pepys wrote it.
@@ -114,13 +116,17 @@ class _SettingUp(NamedTuple):
         for path, kept in self.ledger.of(self.wanted.owner).items():
             if path not in pieces and folders & set(path.parents):
                 yield _taken_back(path, kept, self.wanted.owner, self._seen(path), self.originals, self.force)
-        foreign = [folder for folder in sorted(folders) if self._is_foreign(folder)]
-        for folder in foreign:
-            yield from self._cleared(folder, pieces)
+        refused = {folder for folder in folders if self._seen(folder).trouble}
+        for folder in sorted(folders):
+            if folder in refused:
+                yield _refusal(folder, self._seen(folder).trouble)
+            elif self._is_foreign(folder):
+                yield from self._cleared(folder, pieces)
+                refused |= set() if self.force else {folder}
         for piece in self.wanted.pieces:
             if isinstance(piece, Setting):
                 yield self._setting(piece)
-            elif piece.folder not in foreign or self.force:
+            elif piece.folder not in refused:
                 yield self._file(piece)
 
     def _seen(self, path: Path) -> Seen:
@@ -174,7 +180,7 @@ class _SettingUp(NamedTuple):
 
     def _changed_setting(self, piece: Setting, data: bytes | None, kept: Kept | None) -> Change | PepysError | None:
         there = formats.setting(piece.format, data or b"", piece.keys)
-        if _holds(there, piece.value):
+        if _holds(there, piece.value) or (kept is None and not self.force and _starts_pepys(there)):
             return None if kept is None else self._owned(piece.path, data, kept)
         written = kept.written if kept else None
         value = dict(piece.value)
@@ -276,6 +282,16 @@ def _without(data: bytes | None, kept: Kept, written: Written, originals: Mappin
 def _holds(there: object, value: Mapping[str, object]) -> TypeGuard[dict[str, object]]:
     """Whether what is there is *value*, whatever the user may have added."""
     return isinstance(there, dict) and all(key in there and there[key] == item for key, item in value.items())
+
+
+def _starts_pepys(there: object) -> bool:
+    """Whether what is there is an entry that somebody wrote by hand, which starts `pepys mcp` in a way of its own."""
+    if not isinstance(there, dict):
+        return False
+    command, args = there.get("command"), there.get("args")
+    words = [*(command if isinstance(command, list) else [command]), *(args if isinstance(args, list) else [])]
+    names = [PurePath(word).stem if isinstance(word, str) else "" for word in words]
+    return ("pepys", "mcp") in pairwise(names)
 
 
 def _refusal(path: Path, reason: str) -> SetupRefused:
