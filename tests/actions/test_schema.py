@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from pepys.actions import load, schema
 from pepys.actions.table import ACTIONS
@@ -17,6 +18,7 @@ from pepys.errors import InvalidArgument
 from pepys.model import events, journal
 from pepys.model.query import EntryRange, ExpandRequest, RecallRequest, SessionsRequest
 from pepys.paths import refusal
+from tests.actions.declared import Result
 
 REQUESTS: list[type] = [*(load(action.request) for action in ACTIONS.values()), CallContext]
 
@@ -269,3 +271,57 @@ def test_the_union_of_both_number_types_is_a_number() -> None:
     types: Literal["number"] = schema.json_schema(RecallRequest)["properties"]["since"]["type"]
 
     assert types == "number"
+
+
+# Results
+
+GOOD: dict[str, Any] = {
+    "always": None,
+    "kind": None,
+    "part": None,
+    "parts": [{"name": "x"}, {"number": 1}],
+    "counts": {"x": 1},
+    "value": [{}, None],
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"always": "x", "sometimes": "y", "kind": "b", "part": {"name": "x"}, "parts": [], "counts": {}, "value": None},
+        {"either": True},
+        {"either": ["x"]},
+    ],
+)
+def test_a_result_as_it_is_declared_fits_its_schema(change: dict[str, Any]) -> None:
+    validator = Draft202012Validator(schema.json_schema(Result))
+
+    assert validator.is_valid({**GOOD, **change})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"always": 1},
+        {"sometimes": None},
+        {"kind": "c"},
+        {"part": {}},
+        {"parts": [{"name": 1}]},
+        {"parts": [{"name": "x", "number": 1}]},
+        {"counts": {"x": "y"}},
+        {"either": "x"},
+        {"surprise": 1},
+    ],
+)
+def test_a_result_that_is_declared_otherwise_does_not(change: dict[str, Any]) -> None:
+    validator = Draft202012Validator(schema.json_schema(Result))
+
+    assert not validator.is_valid({**GOOD, **change})
+
+
+@pytest.mark.parametrize("missing", GOOD)
+def test_what_a_result_always_has_is_required(missing: str) -> None:
+    validator = Draft202012Validator(schema.json_schema(Result))
+
+    assert not validator.is_valid({name: value for name, value in GOOD.items() if name != missing})

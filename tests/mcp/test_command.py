@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -53,6 +54,14 @@ def test_tools_are_chosen_by_their_names_or_refs(names: str | None, offered: lis
 def test_what_is_for_people_or_hosts_is_no_tool(name: str) -> None:
     with pytest.raises(UnknownAction, match=r"exists, but it is for (people|hosts)"):
         tools.chosen(name)
+
+
+def test_the_guide_lists_what_is_offered_by_default() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "how-to" / "mcp.md").read_text(encoding="utf-8")
+
+    listed = re.findall(r"^\| `(\w+)` \| `([\w.]+)` \|", guide, re.MULTILINE)
+
+    assert listed == [(action.tool, action.ref) for action in tools.chosen(None).values()]
 
 
 def test_no_names_are_an_error() -> None:

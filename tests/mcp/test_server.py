@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import signal
 import subprocess
 import time
@@ -14,15 +15,19 @@ from typing import Any
 
 import anyio
 import pytest
+from mcp.client.client import Client
 from mcp.client.session import ClientSession
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, ListRootsResult, Root
+from mcp_types import INVALID_PARAMS, CallToolResult, ListRootsResult
+from mcp_types.version import LATEST_MODERN_VERSION
 
 from pepys import __version__, samples
 from pepys.actions.table import ACTIONS
 from pepys.mcp import tools
-from pepys.mcp.server import NAME
-from pepys.normalise.projection import OWN
+from pepys.mcp.server import NAME, Call, Worker
+from pepys.model.context import Progress
+from pepys.normalise.passages import OWN
 from tests.credentials import TOKENS
 from tests.mcp.conftest import Machine, names, text
 from tests.recall.diary import line, user
@@ -284,6 +289,51 @@ def test_a_cancelled_call_is_not_waited_for(machine: Machine) -> None:
     assert [result.structured_content["total"] > 0 for result in results] == [True, True]
 
 
+def test_an_abandoned_call_ends_where_indexing_tells_how_far_it_is(machine: Machine) -> None:
+    told: queue.SimpleQueue[object] = queue.SimpleQueue()
+    worker = Worker("reads", {"host": "all", "cwd": samples.PROJECT}, machine.environment())
+    args = {"query": "mug", "scope": "project"}
+    recall = tools.chosen(None)["session_recall"]
+
+    def leave(what: object) -> None:
+        abandoned.abandoned.set()
+        told.put(what)
+
+    abandoned, after = Call(recall, args, {}, leave), Call(recall, args, {}, told.put)
+    worker.take(abandoned)
+    first = told.get(timeout=30)
+    worker.take(after)
+    rest = []
+    while not isinstance(what := told.get(timeout=30), dict):
+        rest.append(what)
+    worker.lane.close()
+
+    assert isinstance(first, Progress)
+    assert first.done_sources < first.total_sources
+    assert all(isinstance(step, Progress) for step in rest)  # the abandoned call gave no result
+    assert what["total"] > 0
+    assert worker.lane.join(30)
+    assert told.empty()
+
+
+def test_a_client_of_the_newest_protocol_is_served(machine: Machine) -> None:
+    command, *args = machine.command(*PROJECT)
+    server = StdioServerParameters(command=command, args=args, env=machine.environment(), cwd=machine.project)
+
+    async def use() -> tuple[str | None, list[str], CallToolResult]:
+        with machine.log.open("a") as log:
+            async with Client(stdio_client(server, log)) as client:
+                listed = (await client.list_tools()).tools
+                found = await client.call_tool("session_recall", {"query": "mug", "scope": "project"})
+                return client.protocol_version, names(listed), found
+
+    version, offered, found = anyio.run(use)
+
+    assert version == LATEST_MODERN_VERSION
+    assert offered == list(tools.DEFAULT)
+    assert found.structured_content["total"] > 0
+
+
 @contextmanager
 def started(machine: Machine, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     """A server that is spoken to byte by byte, the leader of a process group of its own."""
@@ -407,7 +457,3 @@ def test_an_interrupt_that_is_for_the_client_does_not_end_the_server(machine: Ma
         assert process.wait(10) == -signal.SIGTERM
 
     assert machine.log.read_text() == ""
-
-
-def test_roots_of_a_client_are_files_of_this_machine() -> None:
-    assert Root.model_validate({"uri": "file:///srv/shop"}).uri.path == "/srv/shop"
