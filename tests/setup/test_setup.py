@@ -191,6 +191,15 @@ def test_a_person_is_asked(
     assert (entry(agents, "cursor") is not None) is written
 
 
+def test_the_end_of_input_is_no_agreement(agents: Path, pepys: Pepys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pepys.cli.commands.setup._is_interactive", lambda out: True)  # the input is empty
+
+    done = pepys("setup", "cursor")
+
+    assert done.status == 0
+    assert entry(agents, "cursor") is None
+
+
 def test_json_tells_what_was_changed(agents: Path, pepys: Pepys) -> None:
     asked = pepys("setup", "codex", "--json")
     done = pepys("setup", "codex", "--json", "--yes")

@@ -217,10 +217,12 @@ def _agreed(jobs: Sequence[Job], out: Output) -> bool:
             out.note("Nothing was written: this is no terminal to ask on. --yes writes it.")
         return False
     count = sum(change.writes for job in jobs if job.plan for change in job.plan.changes if not job.problems)
-    return input(f"Make {'this change' if count == 1 else f'these {count} changes'}? y/N ").strip().lower() in (
-        "y",
-        "yes",
-    )
+    question = f"Make {'this change' if count == 1 else f'these {count} changes'}? y/N "
+    try:
+        return input(question).strip().lower() in ("y", "yes")
+    except EOFError:
+        out.note()
+        return False
 
 
 def _listed(job: Job) -> dict[str, object]:
@@ -257,13 +259,12 @@ def _list(standings: Sequence[Standing], out: Output) -> int:
         )
         return 0
     shown = [each for each in standings if each.found or each.kept]
-    for each in shown:
-        words: list[Span | str] = [f"{each.target:<12}  ", Span(f"{each.state:<13}", _STYLES[each.state])]
-        if each.problem is not None:
-            words.append(f"  {each.problem.message}")
-        elif each.state == "outdated" and each.kept is not None:
-            words.append(f"  `pepys setup {each.target}` brings it up to date")
-        out.line(*words)
+    rows = [(Span(each.target, "bold"), Span(each.state, _STYLES[each.state]), Span(_remark(each))) for each in shown]
+    if out.stdout.isatty():
+        out.table(([name], [state], [remark]) for name, state, remark in rows)
+    else:
+        for name, state, remark in rows:
+            out.line(f"{name.text:<12}  {state.text:<13}  {remark.text}".rstrip())
     others = [each.target for each in standings if each not in shown]
     if others:
         out.note(Span(f"Not found on this machine: {', '.join(others)}", "dim"))
@@ -271,3 +272,11 @@ def _list(standings: Sequence[Standing], out: Output) -> int:
     if missing:
         out.note(f"Set them up: pepys setup {' '.join(missing)}")
     return 0
+
+
+def _remark(each: Standing) -> str:
+    if each.problem is not None:
+        return each.problem.message
+    if each.state == "outdated":
+        return f"`pepys setup {each.target}` brings it up to date"
+    return TARGETS[each.target].title
