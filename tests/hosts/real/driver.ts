@@ -1,6 +1,6 @@
 /**
  * What no host has one command for in all modes: /drive {"tree": ENTRY} navigates to an entry, /drive {"compact": true}
- * compacts. The outcome is shown: "driven", or why not.
+ * compacts. The outcome is shown: "driven" and the job, or why not.
  */
 export default function (pi: any) {
 	pi.registerCommand("drive", {
@@ -15,7 +15,7 @@ export default function (pi: any) {
 			try {
 				if (job.tree) await ctx.navigateTree(job.tree, { summarize: false });
 				if (job.compact) await compacted();
-				ctx.ui.notify("driven", "info");
+				ctx.ui.notify(`driven ${args}`, "info");
 			} catch (error) {
 				ctx.ui.notify(`not driven: ${error}`, "error");
 			}

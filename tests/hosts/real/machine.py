@@ -129,6 +129,10 @@ class Conversation(ABC):
         """Give a slash command that starts no run; what the person is shown."""
 
     @abstractmethod
+    def see(self, text: str) -> None:
+        """Wait until the person is, or was, shown *text*."""
+
+    @abstractmethod
     def close(self) -> int:
         """Leave the host as a person does; its exit status."""
 
@@ -146,6 +150,7 @@ class Printed(Conversation):
         super().__init__(machine)
         self._went_on = False
         self._status = 0
+        self._shown = ""
 
     def say(self, prompt: str) -> str:
         return self._run(prompt).stdout
@@ -154,11 +159,15 @@ class Printed(Conversation):
         done = self._run(command)
         return done.stdout + done.stderr.replace("Working...\n", "")
 
+    def see(self, text: str) -> None:
+        assert text in self._shown
+
     def _run(self, prompt: str) -> subprocess.CompletedProcess[str]:
         before = self.machine.sessions()
         done = self.machine.run(*self.machine.command("print", *(["-c"] if self._went_on else []), prompt))
         self._went_on |= self.machine.sessions() != before
         self._status = self._status or done.returncode
+        self._shown += done.stdout + done.stderr
         return done
 
     def close(self) -> int:
@@ -207,9 +216,13 @@ class Rpc(Conversation):
         self.request("prompt", message=command)
         return "\n".join(self.shown(first))
 
+    def see(self, text: str) -> None:
+        if not any(text in shown for shown in self.shown()):
+            self.wait(lambda record: text in _notified(record))
+
     def shown(self, first: int = 0) -> list[str]:
         """What the person was notified of, from a record on."""
-        return [record["message"] for record in self.records[first:] if record.get("method") == "notify"]
+        return list(filter(None, map(_notified, self.records[first:])))
 
     def request(self, type_: str, **fields: Any) -> Any:
         """Send a request and wait for its response; its data.
@@ -277,6 +290,11 @@ class Rpc(Conversation):
         self._coming.put(None)
 
 
+def _notified(record: Mapping[str, Any]) -> str:
+    """What a record notifies the person of; else nothing."""
+    return str(record["message"]) if record.get("method") == "notify" else ""
+
+
 def _said(record: Mapping[str, Any]) -> str:
     """The text of an assistant's message that has ended; else nothing."""
     message = record.get("message")
@@ -317,6 +335,9 @@ class Terminal(Conversation):
         self.submit(command)
         return str(eventually(lambda: self._quiet(before)))
 
+    def see(self, text: str) -> None:
+        self.wait(re.escape(text))
+
     def submit(self, line: str) -> None:
         """Type *line*, see it, and press Enter."""
         self.type(line)
@@ -356,7 +377,7 @@ class Terminal(Conversation):
         if not self._status.exists():
             try:
                 self.keys("C-d")
-                eventually(self._status.exists, 15)
+                eventually(self._status.exists)
             except (TimeoutError, subprocess.CalledProcessError):
                 pass  # ended with its server, or by force in the next line
         subprocess.run(["tmux", "-S", self._socket, "kill-server"], capture_output=True)

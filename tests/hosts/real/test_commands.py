@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.hosts.real.machine import Machine
+from tests.hosts.real.steps import MODES
 from tests.hosts.real.table import Mode
-from tests.hosts.real.test_recall import MODES
 
 
 @pytest.mark.parametrize("mode", MODES)

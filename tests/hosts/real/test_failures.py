@@ -11,8 +11,8 @@ import pytest
 
 from tests.hosts.real.machine import Machine, Rpc
 from tests.hosts.real.model import Reply
+from tests.hosts.real.steps import MODES, asked
 from tests.hosts.real.table import Mode
-from tests.hosts.real.test_recall import MODES, asked
 
 CLASHING = Path(__file__).with_name("clashing.ts")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.hosts.real.machine import Machine, Rpc, Terminal, eventually
+from tests.hosts.real.steps import MODES, asked
 from tests.hosts.real.table import Mode
-from tests.hosts.real.test_recall import MODES, asked
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +56,7 @@ def test_notes_are_made_and_forgotten_with_the_pickers_keys(machine: Machine) ->
         conversation.keys("y")
         eventually(lambda: (machine.agent_dir / "memory.md").read_text().count("\n- ") == 0)
         conversation.keys("Escape")
+        eventually(lambda: "Memory" not in conversation.screen())
         conversation.say("Are you there?")
 
 
