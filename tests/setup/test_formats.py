@@ -145,6 +145,15 @@ def test_a_setting_is_taken_out_of_tables_that_are_written_otherwise() -> None:
     assert formats.without_setting("toml", dotted, keys, 1) == b"z = 1\n"
 
 
+def test_of_a_table_that_is_there_twice_the_one_that_counts_is_changed() -> None:
+    text = b'{"mcpServers": {"a": 1}, "mcpServers": {"b": 2}}'
+
+    during = formats.with_setting("json", text, KEYS, {})
+
+    assert during == b'{"mcpServers": {"a": 1}, "mcpServers": {"b": 2, "pepys": {}}}'
+    assert formats.without_setting("json", during, KEYS, 0) == text
+
+
 def test_a_comment_beside_a_setting_swallows_nothing_when_it_goes() -> None:
     text = b'{"mcpServers": {"o": 1, // why\n "pepys": {} }}'
 

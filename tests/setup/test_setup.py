@@ -454,6 +454,36 @@ def test_a_linked_folder_is_never_written_through(agents: Path, pepys: Pepys, tm
     assert list(checkout.iterdir()) == []
 
 
+def test_a_linked_file_of_its_own_is_never_written_through(agents: Path, pepys: Pepys, tmp_path: Path) -> None:
+    pepys("setup", "cursor", "--yes")
+    skill, elsewhere = agents / ".cursor" / "skills" / "recall" / "SKILL.md", tmp_path / "skill.md"
+    elsewhere.write_text("mine")
+    skill.unlink()
+    skill.symlink_to(elsewhere)
+
+    found = [pepys("setup", "cursor", "--yes", "--force", *options) for options in ([], ["--remove"])]
+
+    assert [run.status for run in found] == [6, 6]
+    assert elsewhere.read_text() == "mine"
+
+
+def test_a_file_of_its_own_that_was_changed_is_left_alone(
+    agents: Path, pepys: Pepys, shipped: Callable[[Mapping[str, bytes]], None]
+) -> None:
+    shipped(VERSION_1)
+    pepys("setup", "pi", "--yes", "--no-index")
+    changed = agents / ".pi" / "agent" / "extensions" / "pepys" / "core" / "core.ts"
+    changed.write_text("mine")
+    shipped(VERSION_2)
+
+    found = pepys("setup", "pi", "--yes", "--no-index")
+
+    assert found.status == 5
+    assert f"{changed} was changed since Pepys wrote it" in found.stderr
+    assert changed.read_text() == "mine"
+    assert (changed.parents[1] / "pi" / "index.ts").read_bytes() == b"1"
+
+
 def test_a_skill_of_somebody_else_is_left_alone(agents: Path, pepys: Pepys) -> None:
     skill = agents / ".claude" / "skills" / "recall" / "SKILL.md"
     skill.parent.mkdir(parents=True)
