@@ -58,6 +58,9 @@ def test_a_number_that_is_out_of_bounds_is_called_by_its_option(
         ("recall --scope session:nowhere", "`pepys sessions --scope global` lists them."),
         (f"expand {SESSION} --entry none", "An abandoned branch is read with --all."),
         ("recal x", "See `pepys --help`."),
+        ("journal search -foo", "See `pepys journal search --help`; put -- before words that begin with a dash."),
+        ("journal write", "See `pepys journal write --help`."),
+        ("recall x -foo", "See `pepys --help`; put -- before words that begin with a dash."),
     ],
 )
 def test_a_hint_is_something_to_write_on_the_command_line(

@@ -340,6 +340,28 @@ def test_without_any_model_the_entry_is_an_extract_marked_as_one(project: Projec
     ]
 
 
+@pytest.mark.requirement("journal.capture.extract")
+@pytest.mark.parametrize(
+    ("answer", "extract"),
+    [
+        ("缓存迁到了 Redis。测试都通过了。", "缓存迁到了 Redis。测试都通过了。"),
+        ("他说「好。」", "他说「好。」"),
+        ("第一。第二。第三！", "第一。 … 第三！"),
+        ("第一\n第二", "第一 第二"),
+        ("One. Two.", "One. Two."),
+        ('It said "done." Then it **stopped.**', 'It said "done." Then it **stopped.**'),
+        ("One.\n```\ncode\n```\nTwo.", "One. … Two."),
+        ("Same.\nSame.", "Same."),
+    ],
+)
+def test_an_extract_marks_an_omission_only_where_something_is_left_out(
+    project: Project, answer: str, extract: str
+) -> None:
+    settle(project, project.session("s1", user("u1", None, "x"), said("a1", "u1", answer)))
+
+    assert bodies(project)[0].split("\n")[1] == f"- the agent answered: {extract}"
+
+
 @pytest.mark.requirement("journal.capture.off")
 def test_capture_can_be_switched_off(project: Project) -> None:
     answer = settle(project, project.talk(), Model(), env={**project.env, "PI_MEMSEARCH_CAPTURE": "off"})

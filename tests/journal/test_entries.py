@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -62,6 +64,20 @@ def test_an_anchor_survives_printing(path: str) -> None:
     assert found is not None
     assert found.file() == path
     assert len(made.printed().split()) == 5  # no white space that other agents' parsers could stumble over
+
+
+def test_an_anchor_of_a_path_that_is_no_text_leads_there(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.jsonl")
+    try:
+        Path(path).touch()
+    except OSError:
+        pytest.skip("the file system takes names of text only")
+
+    found = entries.anchor(Anchor("s", "t", path).printed())
+
+    assert found is not None
+    assert found.transcript.isascii()
+    assert found.file() == path
 
 
 def test_an_anchor_with_white_space_that_others_wrote_is_read() -> None:

@@ -133,3 +133,16 @@ def test_a_cycle_of_parents_ends(project: Project) -> None:
         "one",
         "two",
     ]
+
+
+def test_a_directory_is_no_transcript_that_is_missing(project: Project) -> None:
+    with pytest.raises(SourceUnavailable, match=f"{project.home} is a directory"):
+        project.call("journal.transcript", {"transcript_path": str(project.home)})
+
+
+def test_an_argument_that_is_null_is_shown_as_such(project: Project) -> None:
+    path = project.session("s1", user("u1", None, "x"), called("a1", "u1", "read", path="a.py", limit=None, all=False))
+
+    answer = project.call("journal.transcript", {"transcript_path": str(path)})
+
+    assert texts(answer)[-1] == "read(path=a.py, limit=null, all=false)"

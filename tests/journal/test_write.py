@@ -114,3 +114,11 @@ def test_own_headings_in_the_content_do_not_break_the_file(project: Project) -> 
     project.call("journal.write", {"content": "# Big\n```sh\n# ls\n```"}, session_file=session)
 
     assert project.day().read_text().endswith("-->\n\\# Big\n```sh\n # ls\n```\n\n")
+
+
+def test_half_a_character_is_stored_as_what_stands_for_one_and_is_said(project: Project) -> None:
+    answer = project.call("journal.write", {"content": "- one \ud83d and \udc80 two 😀"})
+
+    assert project.day().read_text().endswith("- one \ufffd and \ufffd two 😀\n\n")
+    assert answer["text"].startswith(f"Memory saved to {project.day()} (2 halves of characters")
+    assert project.call("journal.write", {"content": "- whole"})["text"] == f"Memory saved to {project.day()}"

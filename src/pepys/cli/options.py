@@ -61,11 +61,25 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"allow_abbrev": False, "formatter_class": _Formatter, **kwargs})
+        self._given: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """What argparse does, which tells `error` nothing of the words that it was given."""
+        self._given = args or ()
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print, in the words of other errors."""
         text = self._worded(message) or f"{message[:1].upper()}{message[1:]}"
-        raise InvalidArgument(text, hint=f"See `{self.prog} --help`.")
+        more = "; put -- before words that begin with a dash" if self._takes_for_option(message) else ""
+        raise InvalidArgument(text, hint=f"See `{self.prog} --help`{more}.")
+
+    def _takes_for_option(self, message: str) -> bool:
+        """Whether a word that begins with a dash, and is no option, may be what *message* complains of."""
+        if message.startswith("unrecognized arguments: "):
+            return any(word.startswith("-") for word in message.split()[2:])
+        options = (word.partition("=")[0] for word in self._given if word.startswith("-"))
+        return "required" in message and any(word not in self._option_string_actions for word in options)
 
     def _worded(self, message: str) -> str:
         if not (complaint := _COMPLAINT.fullmatch(message)):

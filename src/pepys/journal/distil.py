@@ -29,7 +29,9 @@ EXTRACT = "(extract)"
 BULLET = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]", re.MULTILINE)
 """What every text of an exchange has, of whichever agent; see `bulleted`."""
 
-_SENTENCE = re.compile(r".+?(?:[.!?](?=\s|$)|[。！？]|$)")  # noqa: RUF001  (full stops of CJK text)
+_CLOSING = r"[\"'”’)\]」』》〉】）*_`]*"  # noqa: RUF001  (what belongs to the sentence before it)
+_SENTENCE = re.compile(rf".+?(?:[.!?]{_CLOSING}(?=\s|$)|[。！？]+{_CLOSING}|$)")  # noqa: RUF001  (full stops of CJK text)
+_FULL_WIDTH = re.compile(rf"[。！？]{_CLOSING}$")  # noqa: RUF001  (after which no space is put)
 _SENTENCE_CHARS = 240
 _REASON_CHARS = 300
 _LISTED = 8
@@ -100,8 +102,7 @@ def extracted(exchange: Exchange, cwd: str | None) -> str:
         lines.append(f"{EXTRACT} the user asked: {_first(prompt)}")
     answers = [text for entry in exchange.messages if entry.role == "assistant" and (text := said(entry))]
     if answers:
-        first, last = _first(answers[-1]), _last(answers[-1])
-        lines.append(f"the agent answered: {first}" + (f" … {last}" if last != first else ""))
+        lines.append(f"the agent answered: {_ends(answers[-1])}")
     if files := list(dict.fromkeys(_changed(exchange, cwd))):
         lines.append(f"files changed: {_listed(files)}")
     if failed := list(dict.fromkeys(_failed(exchange))):
@@ -113,8 +114,14 @@ def _first(text: str) -> str:
     return _cut(next(_sentences(text), ""))
 
 
-def _last(text: str) -> str:
-    return _cut(["", *_sentences(text)][-1])
+def _ends(text: str) -> str:
+    """The first sentence and the last one, with a mark where something between them is left out."""
+    sentences = list(_sentences(text))
+    if len(set(sentences)) < 2:
+        return _cut(next(iter(sentences), ""))
+    space = "" if _FULL_WIDTH.search(sentences[0]) else " "
+    left_out = len(sentences) > 2 or "```" in text or "~~~" in text
+    return _cut(sentences[0]) + (" … " if left_out else space) + _cut(sentences[-1])
 
 
 def _sentences(text: str) -> Iterator[str]:

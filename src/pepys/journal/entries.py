@@ -44,15 +44,15 @@ class Anchor(NamedTuple):
     transcript: str  # path of the session's file, as it stands in the comment
 
     def printed(self) -> str:
-        """The comment. A path with white space is percent-encoded: nobody else could read it."""
+        """The comment. A path with white space, or with bytes that are no text, is percent-encoded to be readable."""
         path = self.transcript
-        if re.search(r"\s|-->", path):
-            path = quote(path, safe="/:\\~@!$&'()*+,;=")
+        if re.search(r"\s|-->|[\ud800-\udfff]", path):
+            path = quote(path, safe="/:\\~@!$&'()*+,;=", errors="surrogateescape")
         return f"<!-- session:{self.session} turn:{self.turn} transcript:{path} -->"
 
     def file(self) -> str:
         """The transcript's path, decoded where only the decoded one exists."""
-        decoded = unquote(self.transcript)
+        decoded = unquote(self.transcript, errors="surrogateescape")
         return self.transcript if decoded == self.transcript or Path(self.transcript).exists() else decoded
 
 

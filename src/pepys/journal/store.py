@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import tempfile
 import threading
 import time
@@ -102,7 +103,7 @@ def append(store: str, moment: datetime, content: str, origin: Anchor | None = N
         text = entries.printed(f"{moment:%H:%M}", content, origin, heading=heading)
         if not _ends_a_line(file.fileno()):
             text = "\n" + text  # somebody's editor left the last line open
-        data = text.encode("utf-8", "replace")
+        data = _encoded(text)
         _write(file.fileno(), data)
         _HEADED[session] = (os.lseek(file.fileno(), 0, os.SEEK_CUR), data)
     return path
@@ -116,8 +117,16 @@ def append_text(store: str, day: date, text: str) -> str:
     """
     path = day_file(store, day)
     with _appending(path) as file:
-        _write(file.fileno(), text.encode("utf-8", "replace"))
+        _write(file.fileno(), _encoded(text))
     return path
+
+
+HALVES = re.compile("[\ud800-\udfff]")
+"""Halves of characters, which no file of text can hold; they are stored as U+FFFD."""
+
+
+def _encoded(text: str) -> bytes:
+    return HALVES.sub("\ufffd", text).encode("utf-8")
 
 
 def _is_headed(session: tuple[str, str], descriptor: int) -> bool:

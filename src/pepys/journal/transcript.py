@@ -71,6 +71,8 @@ def _placed(given: str, context: Context) -> str:
         raise InvalidArgument("transcript_path is empty.")
     named = Anchor("", "", str(paths.expand(given.strip(), context.env, context.cwd)))
     path = named.file()
+    if Path(path).is_dir():
+        raise SourceUnavailable(f"{path} is a directory.", hint="Name the session's file, which an anchor holds.")
     if not Path(path).is_file():
         raise SourceUnavailable(f"There is no transcript {named.transcript}.")
     return path
@@ -112,7 +114,7 @@ def call_line(call: Block) -> str:
 
 
 def _short(value: object) -> str:
-    text = " ".join((value if isinstance(value, str) else arguments(value)).split())
+    text = " ".join((value if isinstance(value, str) else "null" if value is None else arguments(value)).split())
     return text if len(text) <= CALL_ARGUMENT_CHARS else text[:CALL_ARGUMENT_CHARS] + "…"
 
 

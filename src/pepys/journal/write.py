@@ -24,4 +24,6 @@ def write(context: Context, runtime: Runtime, request: WriteRequest) -> dict[str
     anchor = origin(context)
     path = store.append(found.store, context.moment, request.content, anchor)
     runtime.written(scope.place(found, context))
-    return {"text": f"Memory saved to {path}", "file": path, "anchored": anchor is not None}
+    halves = len(store.HALVES.findall(request.content))
+    lost = f" ({halves} halves of characters, which no file can hold, were stored as U+FFFD)" if halves else ""
+    return {"text": f"Memory saved to {path}{lost}", "file": path, "anchored": anchor is not None}
