@@ -43,7 +43,6 @@ class Serving:
             answer too. It is never answered where there is nothing.
         asked: Methods and parameters that the server asked for, in order.
         signals: Methods and parameters that it told.
-        sent: Whether all that this client sends is to be the protocol.
     """
 
     def __init__(self, home: Path, cwd: Path, *, code: str = "", **env: str) -> None:
@@ -54,9 +53,11 @@ class Serving:
         self.conversation = Conversation()
         self._answers: dict[object, Json] = {}
         self._came = threading.Condition()
+        self._ended = False
         self._ids = iter(range(1, 1_000_000))
         self._lock = threading.Lock()
         self.mark = uuid.uuid4().hex
+        self.env = {"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE), MARK: self.mark, **env}
         program = f"import sys; sys.argv[0] = 'pepys'; {code}\nfrom pepys.cli import main; sys.exit(main(['serve']))"
         self.process = subprocess.Popen(
             [sys.executable, "-c", program],
@@ -64,7 +65,7 @@ class Serving:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=cwd,
-            env={"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE), MARK: self.mark, **env},
+            env=self.env,
         )
         assert self.process.stdin and self.process.stdout
         self._stdin, self._stdout = self.process.stdin, self.process.stdout
@@ -79,7 +80,8 @@ class Serving:
     ) -> None:
         try:
             if kind is None:
-                assert self.leave() == 0, self.process.stderr and self.process.stderr.read()
+                if not self._ended:
+                    assert self.leave() == 0, self.process.stderr and self.process.stderr.read()
                 assert self.conversation.problems == []
         finally:
             if self.process.poll() is None:
@@ -148,6 +150,10 @@ class Serving:
             self._stdin.write(data)
             self._stdin.flush()
 
+    def forgive(self) -> None:
+        """Hold nothing against the client so far: what it sent was wrong on purpose."""
+        self.conversation.problems.clear()
+
     def wait(self, happened: Callable[[], bool], within_s: float = PATIENCE_S) -> None:
         """Wait until the server has sent what makes it so."""
         with self._came:
@@ -170,6 +176,7 @@ class Serving:
         while (left := self.left()) and time.monotonic() < until:
             time.sleep(0.05)
         assert left == []
+        self._ended = True
         return status
 
     def signal(self, number: signal.Signals) -> None:
