@@ -14,6 +14,9 @@ import pepys
 from pepys.actions import answers
 from pepys.actions.table import ACTIONS
 from pepys.errors import PepysError, SessionNotFound
+from tests.recall.details import called as operation_of
+from tests.recall.details import executed, operation, summarised
+from tests.recall.details import ran as run_of
 from tests.recall.diary import Diary, Json, following, returned, said, user
 from tests.recall.test_recorded import recorded  # noqa: F401  (a fixture)
 
@@ -69,6 +72,31 @@ def test_the_text_of_a_hit_opens_the_record_that_its_follow_opens(
                 assert first(workspace, ref, args) == follow
                 total += isinstance(follow, dict)
     assert total > 50
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_the_text_of_every_kind_of_record_opens_it(diary: Diary, long: bool) -> None:
+    more = "x" * 600 if long else ""
+    diary.session(
+        "s",
+        user("a" + more, None, "the mug"),
+        executed("b", "a" + more, operation(0, args={"path": "mug"}), operation(1, "pi.grep", args={"q": "mug"})),
+        summarised("c", "b", "z", run_of("z", "z/r", "mug"), operation_of("y", 1, args={"path": "mug"}), prose="mug"),
+        user("d", "c", "mug once more"),
+        user("d", "c", "mug again"),
+    )
+    with diary.open() as workspace:
+        page = workspace.call("memory.recall", {"query": "mug", "scope": "global", "branches": "all"})
+
+        opened = calls(answers.text("memory.recall", page), "open")
+
+        assert {hit["type"] for hit in page["hits"]} > {"message"}
+        assert {hit["operationAddress"] is None for hit in page["hits"]} == {True, False}
+        assert len(opened) == len(page["hits"])
+        for (ref, args), hit in zip(opened, page["hits"], strict=True):
+            follow = first(workspace, hit["follow"]["ref"], hit["follow"]["args"])
+            assert isinstance(follow, dict)
+            assert first(workspace, ref, args) == follow
 
 
 def test_the_text_of_an_event_opens_it(workspace: pepys.Workspace) -> None:

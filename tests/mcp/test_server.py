@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -19,13 +20,13 @@ from mcp.client.client import Client
 from mcp.client.session import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, ListRootsResult
+from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListRootsResult
 from mcp_types.version import LATEST_MODERN_VERSION
 
 from pepys import __version__, samples
 from pepys.actions.table import ACTIONS
 from pepys.mcp import tools
-from pepys.mcp.server import NAME, Call, Worker
+from pepys.mcp.server import NAME, Call, Server, Worker
 from pepys.model.context import Progress
 from pepys.normalise.passages import OWN
 from tests.credentials import TOKENS
@@ -261,6 +262,24 @@ def test_indexing_is_told_to_who_asks(machine: Machine) -> None:
     assert done == sorted(set(done))
     assert told[-1][0] == told[-1][1]
     assert told[-1][2] == "indexing session 4 of 4"
+
+
+def test_progress_only_grows(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [Progress(done, 9, 0, 1, "s") for done in (3, 5, 5, 2, 9)]
+    monkeypatch.setattr(Worker, "take", lambda worker, call: [call.tell(what) for what in (*steps, {"text": "done"})])
+    told: list[float] = []
+
+    class Session:
+        async def report_progress(self, progress: float, total: float, message: str) -> None:
+            told.append(progress)
+
+    server = Server({"cwd": machine.project}, machine.environment(), tools.chosen("memory_status"))
+    context: Any = SimpleNamespace(session=Session())
+
+    result = anyio.run(server._call, context, CallToolRequestParams(name="memory_status"))
+
+    assert text(result) == "done"
+    assert told == [3, 5, 9]
 
 
 ENDLESS = {"program": "while True: pass", "timeoutMs": 60_000}

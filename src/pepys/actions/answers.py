@@ -14,7 +14,6 @@ from pepys.actions.table import ACTIONS
 from pepys.errors import carried
 from pepys.events.times import iso
 from pepys.model.coverage import REASONS
-from pepys.model.entry import FACT
 from pepys.text import printable
 
 Json = Mapping[str, Any]
@@ -92,13 +91,16 @@ def _hit(number: int, hit: Json, *, unsure: bool) -> Iterator[str]:
 
 
 def _opening(hit: Json) -> Json:
-    """The call that opens a hit, without the hashes that its `follow` is bound to: an entry id stays what it is."""
+    """The call that opens a hit, without the hashes that its `follow` is bound to: a stable name stays what it is."""
+    selector, name = "entryIds", hit["entryId"]
+    if hit["operationAddress"] is not None:
+        selector, name = "operationAddresses", hit["operationAddress"]
+    if name.endswith(_CUT):
+        return dict(hit["follow"])
     follow = _unbound(hit["follow"])
-    if hit["operationAddress"] is None and hit["type"] != FACT and not hit["entryId"].endswith(_CUT):
-        del follow["args"]["indices"]
-        follow["args"]["entryIds"] = [hit["entryId"]]
-        return follow
-    return dict(hit["follow"])
+    del follow["args"]["indices"]
+    follow["args"][selector] = [name]
+    return follow
 
 
 def _unbound(call: Json) -> dict[str, Any]:
