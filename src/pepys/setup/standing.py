@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pepys.errors import InvalidArgument, PepysError, SetupRefused
+from pepys.hosts import HOSTS
 from pepys.hosts.base import Surroundings
 from pepys.setup import files, ledger, plan
 from pepys.setup.ledger import Kept, Ledger
@@ -52,10 +53,9 @@ def shipped() -> Mapping[str, bytes]:
     import pepys
 
     root = Path(pepys.__file__).parent / "extensions"
-    found = (path for path in sorted(root.rglob("*")) if path.is_file())
-    # What lies beside the folders is for those who work on the extension.
-    used = (path for path in found if path.parent != root and path.suffix != ".pyc")
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in used}
+    # What lies beside these folders is for those who work on the extension.
+    found = (path for name in ("core", *HOSTS, "skills") for path in sorted((root / name).rglob("*")))
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in found if path.is_file()}
 
 
 def setting_up(name: str, on: Machine, *, project: bool = False, force: bool = False) -> Plan:
