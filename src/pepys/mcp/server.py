@@ -142,9 +142,11 @@ class Server:
 
     async def _context(self, context: ServerRequestContext[Any]) -> Json:
         """What the client says of the place of a call, asked each time: people open other folders."""
+        if not self._nowhere:
+            return {}
         session = context.session
         known = session.client_capabilities
-        if not self._nowhere or known is None or known.roots is None or not session.can_send_request:
+        if known is None or known.roots is None or not session.can_send_request:
             return {}
         try:
             listed = await session.send_request(
