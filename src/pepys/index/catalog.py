@@ -6,12 +6,13 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from itertools import chain
 from typing import Any, Literal
 
 from pepys.index.digest import Digest
 from pepys.index.source import REPEATED, Exceptions, Row, Source
+from pepys.index.transaction import transaction
 from pepys.model.entry import FACT, Field
 from pepys.model.lineage import Branches, Node
 from pepys.model.source import Stamp
@@ -248,16 +249,9 @@ class Catalog:
 
     # Writing: only by the holder of the index lock
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """All writes of the block, or none."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+        return transaction(self._db)
 
     def remember(self, key: str, value: str) -> None:
         """Set a setting of the index as a whole."""

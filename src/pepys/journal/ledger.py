@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
+from pepys.index.transaction import transaction
 from pepys.model.source import Stamp
 
 SCHEMA = "2"
@@ -115,16 +116,9 @@ class Ledger:
             self._db.close()
             raise sqlite3.DatabaseError("another version of the ledger")
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """All of a block, or nothing of it."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+        return transaction(self._db)
 
     def version(self) -> tuple[int, int]:
         """Another one whenever anybody has written."""

@@ -6,17 +6,12 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import tantivy
 
+from pepys.index.segments import Segments
 from pepys.paths import make_private
-
-if TYPE_CHECKING:
-    from tantivy import IndexWriter, Searcher
-
-HEAP_BYTES = 48 << 20
-MANY_SEGMENTS = 24
 
 _CHECKED = ("term", "idx", "fast", "fieldnorm")
 """The files of a segment that are read; all of them are there."""
@@ -26,8 +21,8 @@ Field = Literal["own", "context"]
 _Q, _O = tantivy.Query, tantivy.Occur
 
 
-class Lexicon:
-    """Documents by place. Many may read it; one, holding the store's lock, writes."""
+class Lexicon(Segments):
+    """Chunks by place. The lock is the store's."""
 
     def __init__(self, directory: str | None, *, create: bool = False) -> None:
         """Open the index in *directory*; None: one in memory.
@@ -43,21 +38,13 @@ class Lexicon:
         if directory is not None and Path(directory, "meta.json").exists():
             if not all(map(_sound, _segments(Path(directory)))):
                 raise ValueError(f"{directory} is damaged")  # looked into, it would make tantivy panic, or find nothing
-            self._index = tantivy.Index.open(directory)
+            index = tantivy.Index.open(directory)
         elif directory is None or not create:
-            self._index = tantivy.Index(_schema())
+            index = tantivy.Index(_schema())
         else:
             make_private(Path(directory))
-            self._index = tantivy.Index(_schema(), path=directory)
-        self._index.config_reader("manual")
-        self._schema = self._index.schema
-        self._writer: IndexWriter | None = None
-        self.reload()
-
-    def reload(self) -> None:
-        """See what others have committed."""
-        self._index.reload()
-        self._searcher: Searcher = self._index.searcher()
+            index = tantivy.Index(_schema(), path=directory)
+        super().__init__(index)
 
     def add(self, place: int, file: int, own: Sequence[str], context: Sequence[str]) -> None:
         """Add a chunk.
@@ -77,34 +64,13 @@ class Lexicon:
 
     def remove(self, files: Iterable[int]) -> None:
         """Remove the chunks of *files*. Their terms stay in the directory until it is made anew."""
-        for file in files:
-            # Not by term: that takes the number for a signed one, finds nothing in an unsigned field, and says nothing.
-            self._writing().delete_documents_by_query(_Q.term_query(self._schema, "file", file))
-
-    def commit(self) -> None:
-        """Make visible, and lasting, what was added and removed."""
-        if self._writer is not None:
-            self._writer.commit()
-            self.reload()
+        self._remove("file", files)
 
     def abandon(self) -> None:
         """Forget what was added and removed since the last commit."""
         if self._writer is not None:
             self._writer.rollback()
             self._writer = None
-
-    def settle(self) -> None:
-        """Give up the writer; wait for merges where the number of segments calls for it."""
-        if self._writer is not None:
-            if self._searcher.num_segments > MANY_SEGMENTS:
-                self._writer.wait_merging_threads()
-                self.reload()
-            self._writer = None
-
-    @property
-    def documents(self) -> int:
-        """How many chunks it holds."""
-        return int(self._searcher.num_docs)
 
     def frequency(self, term: str) -> int:
         """How many chunks hold *term*; removed ones count until they are merged away."""
@@ -131,11 +97,6 @@ class Lexicon:
         hits: Any = self._searcher.search(query, limit).hits
         places: Any = self._searcher.fast_field_values("place", [address for _, address in hits])
         return [(int(place), float(score)) for (score, _), place in zip(hits, places, strict=True)]
-
-    def _writing(self) -> IndexWriter:
-        if self._writer is None:
-            self._writer = self._index.writer(HEAP_BYTES, 1)
-        return self._writer
 
 
 def _segments(directory: Path) -> Iterator[Path]:

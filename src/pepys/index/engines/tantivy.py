@@ -28,17 +28,12 @@ from pepys.index.engines.base import (
     Wanted,
     Words,
 )
+from pepys.index.segments import Segments
 from pepys.model.entry import Field
 from pepys.text import GIANT, bounded, cjk_line, distinct_parts, token_line, tokens
 
 if TYPE_CHECKING:
-    from tantivy import IndexWriter, Searcher
-
-HEAP_BYTES = 48 << 20
-"""The writer's memory. One thread: the second core is busy decoding and normalising."""
-
-MANY_SEGMENTS = 24
-"""Above this a commit waits for the merges that it started; below, they would only keep a short process alive."""
+    pass
 
 SELECTIVE = 2_000
 """So few candidates are verified sooner than the term dictionary is walked for an open left edge."""
@@ -53,7 +48,7 @@ _Q, _O = tantivy.Query, tantivy.Occur
 _EVERYTHING = _Q.const_score_query(_Q.all_query(), 0.0)
 
 
-class TantivyEngine:
+class TantivyEngine(Segments):
     """A tantivy index in one directory. Many may read it; one, holding the index lock, writes."""
 
     def __init__(self, directory: str, *, writable: bool) -> None:
@@ -69,14 +64,10 @@ class TantivyEngine:
         """
         if writable:
             os.makedirs(directory, mode=0o700, exist_ok=True)
-            self._index = tantivy.Index(_schema(), path=directory, reuse=True)
+            index = tantivy.Index(_schema(), path=directory, reuse=True)
         else:
-            self._index = tantivy.Index.open(directory)
-        self._index.config_reader("manual")  # the default watches the directory from a thread
-        self._index.reload()
-        self._schema = self._index.schema
-        self._searcher: Searcher = self._index.searcher()
-        self._writer: IndexWriter | None = None
+            index = tantivy.Index.open(directory)
+        super().__init__(index)
 
     def add(self, documents: Iterable[Document]) -> None:
         """See `Engine`."""
@@ -85,33 +76,7 @@ class TantivyEngine:
 
     def remove(self, generations: Iterable[int]) -> None:
         """See `Engine`."""
-        for generation in generations:
-            # Not by term: that takes the number for a signed one, finds nothing in an unsigned field, and says nothing.
-            self._writing().delete_documents_by_query(_Q.term_query(self._schema, "generation", generation))
-
-    def commit(self) -> None:
-        """See `Engine`."""
-        if self._writer is not None:
-            self._writer.commit()
-            self.reload()
-
-    def settle(self) -> None:
-        """Give up the writer; wait for merges only where the number of segments calls for it."""
-        if self._writer is not None:
-            if self._searcher.num_segments > MANY_SEGMENTS:
-                self._writer.wait_merging_threads()
-                self.reload()
-            self._writer = None
-
-    def reload(self) -> None:
-        """See what other processes have committed."""
-        self._index.reload()
-        self._searcher = self._index.searcher()
-
-    @property
-    def documents(self) -> int:
-        """How many documents the last commit holds, removed ones that are not merged away included."""
-        return int(self._searcher.num_docs)
+        self._remove("generation", generations)
 
     def search(self, query: Query, filters: Filters, among: Among, limit: int) -> Hits:
         """See `Engine`."""
@@ -164,11 +129,6 @@ class TantivyEngine:
         fields = (*FIELDS, "aside", *FINER)
         frequency = {(field, term): self.frequency(field, term) for field in fields for term in terms}
         return Statistics(self.documents, mean_tokens, frequency)
-
-    def _writing(self) -> IndexWriter:
-        if self._writer is None:
-            self._writer = self._index.writer(HEAP_BYTES, 1)
-        return self._writer
 
     def _restricted(self, wanted: tantivy.Query, filters: Filters, among: Among) -> tantivy.Query:
         clauses = [(_O.Must, wanted)]
