@@ -91,15 +91,12 @@ def _hit(number: int, hit: Json, *, unsure: bool) -> Iterator[str]:
 
 
 def _opening(hit: Json) -> Json:
-    """The call that opens a hit, without the hashes that its `follow` is bound to: a stable name stays what it is."""
-    selector, name = "entryIds", hit["entryId"]
-    if hit["operationAddress"] is not None:
-        selector, name = "operationAddresses", hit["operationAddress"]
-    if name.endswith(_CUT):
+    """The call that opens a hit, without the hashes that its `follow` is bound to: an entry id stays what it is."""
+    if hit["entryId"].endswith(_CUT):
         return dict(hit["follow"])
     follow = _unbound(hit["follow"])
     del follow["args"]["indices"]
-    follow["args"][selector] = [name]
+    follow["args"]["entryIds"] = [hit["entryId"]]
     return follow
 
 
