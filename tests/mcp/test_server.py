@@ -472,7 +472,17 @@ def test_an_interrupt_that_is_for_the_client_does_not_end_the_server(machine: Ma
         process.send_signal(signal.SIGINT)
         say(process, {"id": 1, "method": "ping"})
         assert hear(process)["id"] == 1
-        process.terminate()
-        assert process.wait(10) == -signal.SIGTERM
 
+    assert machine.log.read_text() == ""
+
+
+def test_a_server_that_is_told_to_end_takes_along_what_it_has_started(machine: Machine) -> None:
+    with started(machine, "--tools", "all") as process:
+        greet(process)
+        say(process, call(1, "pepys_run", ENDLESS))
+        time.sleep(1)
+        process.terminate()
+
+        assert process.wait(10) == 128 + signal.SIGTERM
+        assert group_is_gone(process)
     assert machine.log.read_text() == ""
