@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -412,11 +413,15 @@ def test_a_capture_that_cannot_be_written_is_told_when_it_happens(machine: Machi
 # Side by side
 
 
-def test_a_hook_waits_for_no_search(machine: Machine) -> None:
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [("event", {"name": "prompt", "prompt": "hello"}), ("call", {"ref": "journal.snapshot", "args": {}})],
+)
+def test_a_hook_waits_for_no_search(machine: Machine, method: str, params: Json) -> None:
     serving = machine.serve()
     search = slowly(serving, machine)
 
-    serving.ask("event", SLOW_S / 2, name="prompt", prompt="hello", context=machine.context())
+    serving.ask(method, SLOW_S / 2, **params, context=machine.context())
 
     assert not serving.answered(search)
     serving.answer(search)
@@ -513,6 +518,20 @@ def test_what_was_captured_when_the_host_ended_is_in_the_daily_file(machine: Mac
 
     assert time.monotonic() - began < 5
     assert "[pepys] distillation failed: the host is gone" in captured(machine)
+
+
+def test_a_model_of_somebody_else_is_not_waited_for_either(machine: Machine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes calls, and answers none
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        endpoint = {"PEPYS_JOURNAL_MODEL_API": "openai", "PEPYS_JOURNAL_MODEL_URL": address, "PEPYS_JOURNAL_MODEL": "m"}
+        serving = machine.serve(**endpoint)
+        serving.ask("event", **settled(machine))
+
+        began = time.monotonic()
+        assert serving.leave() == 0
+
+    assert time.monotonic() - began < 8
+    assert "[pepys] distillation failed: aborted" in captured(machine)
 
 
 def test_a_client_that_is_gone_without_a_word_ends_it(machine: Machine) -> None:
