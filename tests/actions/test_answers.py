@@ -211,3 +211,77 @@ def test_an_error_inside_a_page_comes_first(diary: Diary) -> None:
 
     assert text.startswith("Error invalid_regex: ")
     assert "Incomplete" in text
+
+
+# Other answers
+
+
+def test_a_search_of_events_that_found_nothing_says_why_and_what_finds_more(diary: Diary) -> None:
+    diary.talk("s", "the mug is sold", "the cup is sold")
+    with diary.open(workspace_root="/srv/shop") as workspace:
+        page = workspace.call("events.search", {"query": "mug cup"})
+
+        text = answers.text("events.search", page)
+        ((ref, args),) = calls(text, "this finds more")
+
+        assert text.startswith("No events.")
+        assert '1 events hold "mug".' in text
+        assert workspace.call(ref, args)["hits"]
+
+
+def test_an_event_in_part_says_so_and_shows_its_neighbours(diary: Diary) -> None:
+    diary.talk("s", "before", "x" * 5000, "after")
+    with diary.open(workspace_root="/srv/shop") as workspace:
+        event = workspace.call("events.read", {"sessionId": "s", "entryId": "s-1"})
+
+    text = answers.text("events.read", event)
+
+    assert "characters 0-1000, 4000-5000 of 5000; offset reads on" in text
+    assert re.search(r"^before: s-0 .*: before$", text, re.MULTILINE)
+    assert re.search(r"^after: s-2 .*: after$", text, re.MULTILINE)
+    assert answers.RECORDS in text
+
+
+def test_a_trace_names_what_surrounds_an_event(diary: Diary) -> None:
+    diary.session("s", user("a", None, "ask"), said("b", "a", "one way"), said("c", "a", "another way"))
+    with diary.open(workspace_root="/srv/shop") as workspace:
+        trace = workspace.call("events.trace", {"sessionId": "s", "entryId": "b"})
+
+    text = answers.text("events.trace", trace)
+
+    assert "parent -> a of s" in text
+    assert "branch-sibling -> c of s" in text
+    assert "> another way" in text
+
+
+def test_notes_are_listed_with_what_became_of_them() -> None:
+    result = {"action": "add", "scope": "project", "changed": False, "existing": "Use tabs", "project": ["Use tabs"]}
+
+    text = answers.text("notes.memory", {**result, "global": [], "warnings": ["It cannot be read."]})
+
+    assert text.splitlines() == [
+        'Nothing was added: there is already "Use tabs".',
+        "project notes: 1",
+        "- Use tabs",
+        "global notes: 0",
+        "Warning: It cannot be read.",
+    ]
+
+
+def test_sessions_are_listed_with_what_opens_them(diary: Diary) -> None:
+    path = diary.talk("s", "hello")
+    with diary.open() as workspace:
+        text = answers.text("memory.sessions", workspace.call("memory.sessions", {"scope": "global"}))
+
+    assert "- s · " in text
+    assert str(path) in text
+
+
+def test_a_result_that_has_a_text_is_told_by_it() -> None:
+    assert answers.text("journal.write", {"text": "Memory saved to x", "file": "x"}) == "Memory saved to x"
+
+
+def test_a_program_is_told_by_its_value_and_what_it_printed() -> None:
+    result = {"value": {"a": 1}, "calls": 0, "output": "seen", "outputTruncated": True}
+
+    assert answers.text("guest.run", result) == '{"a": 1}\nIt printed more than is shown:\nseen'
