@@ -35,11 +35,19 @@ def test_the_project_wins_over_the_user_key_by_key(tmp_path: Path) -> None:
     assert read(tmp_path) == Indexing(Cut(400, 0), (".gitignore",), rules(["a.md"]))
 
 
-@pytest.mark.parametrize("value", ['"300"', "0", "-5", "1.5", "true", "[]"])
-def test_a_number_that_is_none_stands_for_the_default(tmp_path: Path, value: str) -> None:
-    written(tmp_path, f"[chunking]\nmax_chunk_size = {value}\noverlap_lines = {value.replace('0', '-1')}\n")
+@pytest.mark.parametrize(
+    ("chars", "lines"), [('"300"', '"3"'), ("49", "101"), ("-5", "-1"), ("1.5", "1.0"), ("true", "true"), ("[]", "[]")]
+)
+def test_what_is_no_number_that_can_be_meant_stands_for_the_default(tmp_path: Path, chars: str, lines: str) -> None:
+    written(tmp_path, f"[chunking]\nmax_chunk_size = {chars}\noverlap_lines = {lines}\n")
 
     assert read(tmp_path).cut == Cut(1500, 2)
+
+
+def test_the_bounds_themselves_are_taken(tmp_path: Path) -> None:
+    written(tmp_path, "[chunking]\nmax_chunk_size = 50\noverlap_lines = 100\n")
+
+    assert read(tmp_path).cut == Cut(50, 100)
 
 
 def test_only_names_of_files_and_texts_are_taken(tmp_path: Path) -> None:

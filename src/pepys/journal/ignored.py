@@ -47,15 +47,22 @@ def _rules(lines: Iterable[str]) -> Iterator[Rule]:
 
 
 def _compiled(glob: str) -> re.Pattern[str]:
-    made, parts = [], glob.split("/")
-    for number, part in enumerate(parts):
-        last = number == len(parts) - 1
+    """A pattern for whole paths. What a star leaves to its successor is decided once: no pattern takes for ever."""
+    runs: list[list[str]] = [[]]  # of parts, between those that stand for any directories
+    for part in glob.split("/"):
         if len(part) > 1 and not part.strip("*"):
-            made.append(".+" if last else "(?:[^/]+/)*")
+            runs.append([])
         else:
-            made.append(_part(part) + ("" if last else "/"))
+            runs[-1].append(_part(part))
+    first, *others = ("".join(f"{part}/" for part in run) for run in runs)
+    if not others:
+        made = first.removesuffix("/")
+    else:
+        *between, last = others
+        some = "".join(f"(?>(?:[^/]+/)*?{run})" for run in between if run)
+        made = first + some + (f"(?:[^/]+/)*{last.removesuffix('/')}" if last else ".+")
     try:
-        return re.compile("".join(made), re.DOTALL)
+        return re.compile(made, re.DOTALL)
     except re.error:  # a range that runs backwards
         return re.compile(re.escape(glob))
 
@@ -65,15 +72,22 @@ _TOKEN = re.compile(r"\\(?P<literal>.)|\[(?P<negated>[!^]?)(?P<set>\]?[^\]]*)\]|
 
 def _part(glob: str) -> str:
     """The expression for what stands between two slashes."""
-    made, at = [], 0
+    runs, at = [""], 0  # between stars
     for found in _TOKEN.finditer(glob):
-        made.append(re.escape(glob[at : found.start()]))
+        runs[-1] += re.escape(glob[at : found.start()])
         if found["literal"] is not None:
-            made.append(re.escape(found["literal"]))
+            runs[-1] += re.escape(found["literal"])
         elif found["set"] is not None:
             inside = re.sub(r"([\\\[\]&~|^])", r"\\\1", found["set"])
-            made.append(f"[^/{inside}]" if found["negated"] else f"(?!/)[{inside}]")
+            runs[-1] += f"[^/{inside}]" if found["negated"] else f"(?!/)[{inside}]"
+        elif found["stars"]:
+            runs.append("")
         else:
-            made.append("[^/]*" if found["stars"] else "[^/]")
+            runs[-1] += "[^/]"
         at = found.end()
-    return "".join((*made, re.escape(glob[at:])))
+    runs[-1] += re.escape(glob[at:])
+    first, *others = runs
+    if not others:
+        return first
+    *between, last = others
+    return first + "".join(f"(?>[^/]*?{run})" for run in between) + f"[^/]*{last}"

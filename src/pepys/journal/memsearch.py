@@ -53,6 +53,10 @@ def settings(env: Mapping[str, str], repository: str) -> dict[str, Any]:
     return {name: value for name, value in made.items() if value is not None}
 
 
+LEAST_CHARS, MOST_OVERLAP = 50, 100
+"""Bounds of what counts: a repository comes from anywhere, and beyond them one file becomes thousands of chunks."""
+
+
 class Indexing(NamedTuple):
     """Which files of a store are indexed, and how they are cut."""
 
@@ -62,12 +66,12 @@ class Indexing(NamedTuple):
 
 
 def indexing(env: Mapping[str, str], repository: str) -> Indexing:
-    """What `chunking` and `indexing` say. A value that memsearch itself could not use stands for its default."""
+    """What `chunking` and `indexing` say. A value that nobody can mean stands for its default."""
     said = settings(env, repository)
     return Indexing(
         Cut(
-            _whole_number(said, "chunking.max_chunk_size", least=1),
-            _whole_number(said, "chunking.overlap_lines", least=0),
+            _within(said, "chunking.max_chunk_size", range(LEAST_CHARS, 1 << 31)),
+            _within(said, "chunking.overlap_lines", range(MOST_OVERLAP + 1)),
         ),
         tuple(
             name
@@ -78,9 +82,9 @@ def indexing(env: Mapping[str, str], repository: str) -> Indexing:
     )
 
 
-def _whole_number(said: Mapping[str, Any], name: str, least: int) -> int:
+def _within(said: Mapping[str, Any], name: str, bounds: range) -> int:
     value = said.get(name)
-    return value if type(value) is int and value >= least else int(DEFAULTS[name])
+    return value if type(value) is int and value in bounds else int(DEFAULTS[name])
 
 
 def _texts(value: Any) -> list[str]:
