@@ -346,6 +346,7 @@ def test_doctor_says_what_it_says_on_the_command_line(
     shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell.project.talk()
+    (shell.project.home / ".pi" / "agent").mkdir(parents=True)
     for name, value in shell.project.env.items():
         monkeypatch.setenv(name, value)
     agent = ["--host", "pi", "--agent-dir", str(shell.project.diary.agent), "--cwd", str(shell.project.root)]
@@ -354,8 +355,8 @@ def test_doctor_says_what_it_says_on_the_command_line(
 
     told = shell.told("/pepys doctor")
 
-    assert told
-    assert set(told.splitlines()) <= set(printed.splitlines())
+    assert told.splitlines() == printed.splitlines()
+    assert "Pi: found, and Pepys is not set up in it" in told
 
 
 def test_doctor_explains_a_configuration_that_opens_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -210,8 +211,13 @@ def _status(command: Command, opening: Opening) -> Effects:
 
 def _checks(command: Command, opening: Opening) -> Effects:
     from pepys import checks
+    from pepys.setup import checks as targets
+    from pepys.setup import standing
 
     found = checks.made(lambda: opening().context.config, lambda: opening().history)
+    with suppress(PepysError):  # a configuration that cannot be used is told by the first checks
+        context = opening().context
+        found += targets.made(standing.machine(context.env, context.cwd, context.agent_dir))
     lines = []
     for check in found:
         lines.append(f"{check.state:<6}  {check.subject}: {check.finding}")
