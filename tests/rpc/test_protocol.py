@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -14,7 +16,7 @@ from pepys.actions.table import ACTIONS
 from pepys.rpc import protocol, tools
 from tests.rpc import tee
 from tests.rpc.schema import SCHEMA, Conversation, recorded
-from tools.protocol import ERRORS, generated
+from tools.protocol import ERRORS, ROOT, generated
 
 HELLO = {"protocolVersion": 1, "client": {"name": "c"}}
 
@@ -69,6 +71,25 @@ def test_a_line_that_is_not_the_protocol_is_a_problem(side: str, line: str) -> N
     conversation.see("client" if side == "client" else "server", line)
 
     assert len(conversation.problems) == 1
+
+
+def test_the_page_on_the_protocol_shows_the_protocol() -> None:
+    page = (ROOT / "docs" / "reference" / "protocol.md").read_text(encoding="utf-8")
+    conversation = Conversation()
+
+    lines = re.findall(r"^([<>]) (\{.*)$", page, re.M)
+    for arrow, line in lines:
+        conversation.see("client" if arrow == ">" else "server", line.replace("{...}", "{}"))
+
+    assert len(lines) > 8
+    assert conversation.problems == []
+    assert {int(code) for code in re.findall(r"^\| (-32\d+) \|", page, re.M)} == {*ERRORS.values()}
+    assert {name for name in re.findall(r"^\| `(\w+)` \|", page, re.M)} >= {
+        *protocol.REQUESTS,
+        *protocol.CALLBACKS,
+        *protocol.SIGNALS,
+        *get_args(protocol.EventName),
+    }
 
 
 def test_an_answer_is_held_to_what_was_asked() -> None:
