@@ -89,6 +89,7 @@ class _Host(NamedTuple):
 
     name: str
     title: str
+    reads_others: bool = False  # whether it starts MCP servers that a project has for other agents
     extra: str = ""
 
     def traces(self, machine: Machine) -> tuple[Path, ...]:
@@ -111,7 +112,13 @@ class _Host(NamedTuple):
         )
         files["launch.json"] = _printed({"command": list(machine.command)})
         extension = (OwnFile(folder / path, data, folder) for path, data in sorted(files.items()))
-        return (*extension, *_skill(self._agent_dir(machine) / "skills", machine))
+        return (*extension, *_skill(self._agent_dir(machine) / "skills", machine), *self._only_extension(machine))
+
+    def _only_extension(self, machine: Machine) -> Iterator[Setting]:
+        """An entry that is switched off and goes before those of other agents: else all tools would be there twice."""
+        if self.reads_others:
+            value = {**_plain((*machine.command, "mcp")), "enabled": False}
+            yield Setting(self._agent_dir(machine) / "mcp.json", "json", ("mcpServers", NAME), value)
 
     def project_pieces(self, machine: Machine) -> tuple[Piece, ...]:
         return ()
@@ -128,10 +135,7 @@ class _Client(NamedTuple):
     configs: tuple[str, ...]  # files in it: the first that is there, else the last
     keys: tuple[str, ...] = ("mcpServers",)
     format: str = "json"
-    entry: Callable[[tuple[str, ...]], dict[str, object]] = lambda command: {
-        "command": command[0],
-        "args": list(command[1:]),
-    }
+    entry: Callable[[tuple[str, ...]], dict[str, object]] = lambda command: _plain(command)
     skills: Callable[[Machine], Path] | None = None
     project_configs: tuple[str, ...] = ()  # below the project; nothing where it has none
     project_skills: str = ""
@@ -159,8 +163,12 @@ class _Client(NamedTuple):
         return Setting(path, self.format, (*self.keys, NAME), self.entry((*machine.command, "mcp")))
 
 
+def _plain(command: tuple[str, ...]) -> dict[str, object]:
+    return {"command": command[0], "args": list(command[1:])}
+
+
 def _typed(command: tuple[str, ...]) -> dict[str, object]:
-    return {"type": "stdio", "command": command[0], "args": list(command[1:])}
+    return {"type": "stdio", **_plain(command)}
 
 
 def _joined(command: tuple[str, ...]) -> dict[str, object]:
@@ -197,7 +205,7 @@ def _zed(machine: Machine) -> Path:
 
 TARGETS: Mapping[str, Target] = {
     "pi": _Host("pi", "Pi"),
-    "omp": _Host("omp", "OMP"),
+    "omp": _Host("omp", "OMP", reads_others=True),
     "claude-code": _Client(
         "Claude Code",
         _claude,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.hosts.real.machine import Machine
 from tests.hosts.real.model import Call
 from tests.hosts.real.steps import past
+from tests.hosts.real.table import HOSTS
 
 
 def setup(machine: Machine, *options: str) -> None:
@@ -38,6 +40,24 @@ def test_a_host_that_was_set_up_recalls_an_earlier_session(set_up: Machine) -> N
     assert str(set_up.agent_dir / "skills" / "recall" / "SKILL.md") in model.turns[-1].system or (
         set_up.host.agent == "omp" and "recall" in model.turns[-1].system
     )
+
+
+@pytest.mark.parametrize("also", [False, True], ids=["only for another agent", "for both"])
+@pytest.mark.parametrize("host", [HOSTS["omp-18.2.3"]], ids=["omp-18.2.3"], indirect=True)
+def test_a_host_that_starts_other_agents_servers_does_not_have_the_tools_twice(
+    bare: Machine, also: bool
+) -> None:
+    started = bare.root / "started"
+    entry = {"command": "sh", "args": ["-c", f"touch {started}; cat"]}
+    (bare.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"pepys": entry}}))
+    if also:
+        setup(bare)
+
+    with bare.talk("print") as conversation:
+        conversation.say("Hello.")
+
+    assert started.exists() is not also
+    assert ("session_recall" in bare.model.turns[-1].tools) is also
 
 
 def test_a_host_from_which_pepys_was_taken_out_is_as_before(set_up: Machine) -> None:
