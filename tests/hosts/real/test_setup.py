@@ -44,9 +44,7 @@ def test_a_host_that_was_set_up_recalls_an_earlier_session(set_up: Machine) -> N
 
 @pytest.mark.parametrize("also", [False, True], ids=["only for another agent", "for both"])
 @pytest.mark.parametrize("host", [HOSTS["omp-18.2.3"]], ids=["omp-18.2.3"], indirect=True)
-def test_a_host_that_starts_other_agents_servers_does_not_have_the_tools_twice(
-    bare: Machine, also: bool
-) -> None:
+def test_a_host_that_starts_other_agents_servers_does_not_have_the_tools_twice(bare: Machine, also: bool) -> None:
     started = bare.root / "started"
     entry = {"command": "sh", "args": ["-c", f"touch {started}; cat"]}
     (bare.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"pepys": entry}}))
