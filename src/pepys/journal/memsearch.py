@@ -6,7 +6,6 @@ set few keys only: it must not send anybody's memory to another endpoint.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -97,8 +96,14 @@ def _user(env: Mapping[str, str]) -> Path:
 
 def _flat(path: Path) -> dict[str, Any]:
     try:
-        nested = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except (OSError, ValueError):
+        return {}
+    import tomllib  # most projects have no such file
+
+    try:
+        nested = tomllib.loads(text)
+    except ValueError:
         return {}
     made: dict[str, Any] = {}
     waiting: list[tuple[str, Any]] = list(nested.items())
