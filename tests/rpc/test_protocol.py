@@ -84,7 +84,7 @@ def test_the_page_on_the_protocol_shows_the_protocol() -> None:
     assert len(lines) > 8
     assert conversation.problems == []
     assert {int(code) for code in re.findall(r"^\| (-32\d+) \|", page, re.M)} == {*ERRORS.values()}
-    assert {name for name in re.findall(r"^\| `(\w+)` \|", page, re.M)} >= {
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.M)) >= {
         *protocol.REQUESTS,
         *protocol.CALLBACKS,
         *protocol.SIGNALS,

@@ -589,6 +589,15 @@ def test_a_defect_is_an_error_of_one_request(machine: Machine) -> None:
     assert serving.ask("ping") == {}
 
 
+def test_a_result_that_is_no_json_is_an_error_of_one_request(machine: Machine) -> None:
+    code = "from pepys.rpc import tools; tools.call = lambda *given: {'text': {1, 2}}"
+    serving = machine.serve(code=code)
+
+    for _ in range(2):  # the lane goes on
+        with pytest.raises(Failed, match="cannot be sent"):
+            serving.ask("tool", name="memory", args={"action": "list"}, context=machine.context())
+
+
 def test_terminal_escapes_never_reach_the_host_raw(machine: Machine) -> None:
     machine.project.diary.talk("earlier", "red \x1b[31m 8080 \x9b1m \u202e", cwd=str(machine.project.root))
     serving = machine.serve()

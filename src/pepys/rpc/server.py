@@ -147,7 +147,10 @@ class Server:
             wanted = self._requests.pop(request.id, None) is request
         if wanted:
             send, *rest = reply
-            send(request.id, *rest)
+            try:
+                send(request.id, *rest)
+            except (TypeError, ValueError, RecursionError) as error:  # a result that is no JSON
+                self._writer.refuse(request.id, INTERNAL_ERROR, f"The result cannot be sent: {error}")
 
     def progress(self, request: Request, done: Progress) -> None:
         """Tell how far the index is; this is where work that is no longer wanted ends."""
