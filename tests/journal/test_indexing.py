@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pepys.journal.chunk import Cut
+from pepys.journal.files import markdown
 from pepys.journal.ignored import rules
 from pepys.journal.memsearch import Indexing, indexing
 from tests.journal.project import Project, entry
@@ -91,3 +92,34 @@ def test_another_project_is_indexed_as_its_own_configuration_says(project: Proje
     hits = project.call("journal.search", {"query": "cache", "scope": "all"})["hits"]
 
     assert [Path(hit["source"]) for hit in hits] == [other / ".memsearch" / "memory" / "2026-08-13.md"]
+
+
+@pytest.mark.requirement("journal.index.configured")
+def test_memsearch_lists_the_same_files(tmp_path: Path) -> None:
+    scanner = pytest.importorskip("memsearch.scanner", reason="memsearch is not installed beside these tests")
+    for name in (
+        "a.md",
+        "b.markdown",
+        "c.txt",
+        ".hidden.md",
+        "drafts/a.md",
+        "drafts/deep/b.md",
+        "old/a.md",
+        "old/k.MD",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("# x\n")
+    (tmp_path / ".gitignore").write_text("/old/*\n!/old/k.MD\ndrafts/a.md\n")
+    (tmp_path / "drafts" / ".gitignore").write_text("!a.md\ndeep/\n")
+
+    for names, exclude in (
+        ((), ()),
+        ((".gitignore",), ()),
+        ((".gitignore",), ("*.markdown", "!old/a.md")),
+        ((), ("d*/",)),
+    ):
+        theirs = scanner.scan_paths([tmp_path], ignore_files=list(names), exclude=list(exclude))
+
+        ours = markdown(str(tmp_path), Indexing(Cut(), names, rules(exclude)))
+
+        assert sorted(path for path, _ in ours) == sorted(str(one.path.relative_to(tmp_path)) for one in theirs)
