@@ -167,12 +167,36 @@ def test_by_force_theirs_gives_way_and_comes_back(given_: tuple[str, bytes]) -> 
     disk.put(disk.set_up(name, force=True))
     during = dict(disk.files)
     disk.put(disk.set_up(name, "2"))
+    renewed = dict(disk.files)
     disk.put(disk.take_back())
 
     assert {error.code for error in refused.conflicts} == {"setup_conflict"}
     assert len(refused.conflicts) == 2
-    assert during.keys() == {CONFIG, FILE}
+    assert during.keys() == renewed.keys() == {CONFIG, FILE}
     assert disk.files == {CONFIG: theirs, FOLDER / "notes": b"theirs"}
+
+
+@given(configurations(), st.booleans(), st.booleans())
+def test_a_newer_version_that_was_killed_in_between_goes_on(
+    given_: tuple[str, bytes], config: bool, theirs: bool
+) -> None:
+    name, before = given_
+    keys = (TABLES[name], "pepys")
+    before = formats.with_setting(name, before, keys, EXTRA) if theirs else before
+    disk = Disk({CONFIG: before}, {}, {})
+    disk.put(disk.set_up(name, "1", force=theirs))
+    old = dict(disk.files)
+
+    disk.put(disk.set_up(name, "2"))
+    new = dict(disk.files)
+    killed = CONFIG if config else FILE  # known to have been written, but was not
+    disk.files[killed] = old[killed]
+    half = Disk(dict(disk.files), dict(disk.kept), dict(disk.originals))
+    disk.put(disk.set_up(name, "2"))
+    half.put(half.take_back())
+
+    assert disk.files == new
+    assert half.files == {CONFIG: before}
 
 
 def test_an_original_that_is_lost_costs_only_the_layout() -> None:

@@ -653,6 +653,25 @@ def test_a_newer_version_brings_its_own_files_up_to_date(
     assert tree(agents) == before
 
 
+def test_what_a_newer_version_left_as_it_was_is_known_to_be_its_own(
+    agents: Path, pepys: Pepys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pepys("setup", "codex", "--yes")
+    monkeypatch.setattr("pepys.__version__", "9.9")
+    tried = pepys("setup", "codex", "--dry-run")
+    before = pepys("doctor", "--json").json["checks"]
+
+    pepys("setup", "codex")
+
+    found = [
+        next(check["finding"] for check in checks if check["subject"] == "Codex")
+        for checks in (before, pepys("doctor", "--json").json["checks"])
+    ]
+    assert tried.status == 0
+    assert "by Pepys 9.9," not in found[0]
+    assert "by Pepys 9.9," in found[1]
+
+
 def test_hosts_that_share_an_agent_directory_share_the_package(
     agents: Path, pepys: Pepys, monkeypatch: pytest.MonkeyPatch
 ) -> None:

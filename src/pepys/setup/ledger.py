@@ -36,6 +36,11 @@ class Kept(NamedTuple):
     version: str  # of Pepys
     command: tuple[str, ...] = ()  # that starts Pepys
     written: Written | None = None  # None: the whole file
+    replaced: str | None = None  # SHA-256 of what was there when it was written: still there, if the writer was killed
+
+    def left(self, found: str | None) -> bool:
+        """Whether a file with this SHA-256 is as Pepys left it."""
+        return found in (self.wrote, self.replaced)
 
 
 class Ledger(NamedTuple):

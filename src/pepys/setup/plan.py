@@ -114,7 +114,7 @@ class _SettingUp(NamedTuple):
         pieces = {piece.path for piece in self.wanted.pieces}
         # What an earlier version had and this one has not.
         for path, kept in self.ledger.of(self.wanted.owner).items():
-            if path not in pieces and folders & set(path.parents):
+            if path not in pieces and kept.wrote is not None and folders & set(path.parents):
                 yield _taken_back(path, kept, self.wanted.owner, self._seen(path), self.originals, self.force)
         refused = {folder for folder in folders if self._seen(folder).trouble}
         for folder in sorted(folders):
@@ -161,7 +161,7 @@ class _SettingUp(NamedTuple):
             return self._owned(piece.path, seen.data, kept or self._kept(None, piece.data))
         if seen.data is None:
             return self._change(piece.path, None, piece.data, before=None)
-        if kept is not None and digest(seen.data) == kept.wrote:
+        if kept is not None and kept.left(digest(seen.data)):
             original = self.originals.get(kept.before) if kept.before else None
             return self._change(piece.path, seen.data, piece.data, before=original)
         if not self.force:
@@ -186,7 +186,8 @@ class _SettingUp(NamedTuple):
         value = dict(piece.value)
         original = data
         if there is not None:
-            if kept is not None and written is not None and _holds(there, written.value):
+            ours = kept is not None and (kept.left(digest(data)) or (written and _holds(there, written.value)))
+            if kept is not None and written is not None and ours and isinstance(there, dict):
                 # What the user has added stays.
                 value = {**{key: there[key] for key in there if key not in written.value}, **value}
                 original = _without(data, kept, written, self.originals)
@@ -213,11 +214,12 @@ class _SettingUp(NamedTuple):
     ) -> Change:
         now, kept = self._kept(digest(before), after, written), self.ledger.files.get(path)
         owners = tuple(sorted({*now.owners, *(kept.owners if kept else ())}))
-        return Change(path, data, after, now._replace(owners=owners), before)
+        return Change(path, data, after, now._replace(owners=owners, replaced=digest(data)), before)
 
     def _owned(self, path: Path, data: bytes | None, kept: Kept) -> Change | None:
-        """Only that it is the owner's too is new, if it is."""
-        now = kept._replace(owners=tuple(sorted({*kept.owners, self.wanted.owner})))
+        """What is known of a file that is as it should be: that it is the owner's too, and this version's."""
+        owners = tuple(sorted({*kept.owners, self.wanted.owner}))
+        now = kept._replace(owners=owners, version=self.version, command=self.wanted.command)
         if now == self.ledger.files.get(path):
             return None
         return Change(path, data, data, now, self.originals.get(kept.before) if kept.before else None)
@@ -240,7 +242,7 @@ def _taken_back(
     found = digest(seen.data)
     if found == kept.before:
         return Change(path, seen.data, seen.data, None)  # as if nothing had ever been written
-    if found == kept.wrote and (original is not None or kept.before is None):
+    if kept.left(found) and (original is not None or kept.before is None):
         return Change(path, seen.data, original, None)
     if seen.data is None:
         return Change(path, None, None, None)  # the user removed it
@@ -274,7 +276,7 @@ def _setting_taken(
 
 def _without(data: bytes | None, kept: Kept, written: Written, originals: Mapping[str, bytes]) -> bytes | None:
     """The file without the setting: as it was before, byte for byte, if nothing else has changed since."""
-    if digest(data) == kept.wrote and (kept.before is None or kept.before in originals):
+    if kept.left(digest(data)) and (kept.before is None or kept.before in originals):
         return originals[kept.before] if kept.before else None
     return formats.without_setting(written.format, data or b"", written.keys, written.made)
 

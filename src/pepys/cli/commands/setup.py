@@ -75,7 +75,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         _show(jobs, args, out)
     asked = not args.dry_run and any(job.writes for job in jobs)
     agreed = asked and (args.yes or _agreed(jobs, out))
-    done = [_done(job, asked=asked, agreed=agreed, out=out) for job in jobs]
+    done = [*jobs] if args.dry_run or (asked and not agreed) else [_done(job, out) for job in jobs]
     if out.as_json:
         out.json({"written": agreed, "targets": [_listed(job) for job in done]})
     elif not asked and not any(job.problems for job in done):
@@ -124,12 +124,11 @@ def _removals(args: argparse.Namespace, machine: Machine) -> list[Job]:
     return jobs
 
 
-def _done(job: Job, *, asked: bool, agreed: bool, out: Output) -> Job:
-    """Carry *job* out, unless it has a problem or nobody agreed; what fails is said, and becomes its problem."""
+def _done(job: Job, out: Output) -> Job:
+    """Carry *job* out, unless it has a problem; what fails is said, and becomes its problem."""
     from pepys.setup import files
 
-    # What changes no file needs no agreement: only the list of what is whose gets longer or shorter.
-    if job.plan is None or job.problems or (not agreed and (asked or job.writes)):
+    if job.plan is None or job.problems:
         return job
     try:
         copies = files.carry_out(job.plan, os.environ)
