@@ -83,7 +83,13 @@ def test_the_first_root_that_is_a_directory_here_is_the_project(tmp_path: Path) 
     shop = tmp_path / "a shop"
     shop.mkdir()
     (tmp_path / "file").touch()
-    no = ["https://x.invalid/", f"untitled://{shop}", "file://elsewhere" + str(shop), "file:///no/such", (tmp_path / "file").as_uri()]
+    no = [
+        "https://x.invalid/",
+        f"untitled://{shop}",
+        "file://elsewhere" + str(shop),
+        "file:///no/such",
+        (tmp_path / "file").as_uri(),
+    ]
 
     assert place.of_roots([*no, shop.as_uri(), tmp_path.as_uri()]) == str(shop)
     assert place.of_roots(no) is None
