@@ -126,7 +126,7 @@ def test_memsearch_finds_and_opens_what_pepys_writes_anchor_included(theirs: The
     assert hit["content"] == block.text  # one chunk: nothing in it was taken for a heading
     assert section["content"].strip() == block.text
     assert section["anchor"]["session"] == "s1"
-    assert section["anchor"]["turn"] == "a1"
+    assert section["anchor"]["turn"] == "u1"
     given = section["anchor"]["transcript"]
     assert project.call("journal.transcript", {"transcript_path": given, "turn": "a1"})["turns"]
 
