@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from pepys import paths, samples
+from pepys.actions.table import ACTIONS
 from pepys.setup import formats, standing
 from pepys.setup.targets import TARGETS
 from tests.setup.conftest import CONFIGURATIONS, Pepys, tree
@@ -130,6 +132,15 @@ def test_agents_with_skills_get_the_skill(target: str, skill: str, agents: Path,
     text = (agents / skill / "recall" / "SKILL.md").read_text()
     assert text.startswith("---\nname: recall\ndescription: ")
     assert len(text.split("\n")[2]) <= len("description: ") + 1024  # the longest that skills may have
+
+
+def test_the_skill_names_tools_that_there_are(agents: Path, pepys: Pepys) -> None:
+    pepys("setup", "claude-code", "--yes")
+    text = (agents / ".claude" / "skills" / "recall" / "SKILL.md").read_text()
+
+    names = {word for word in re.findall(r"`([a-z_]+)`", text) if "_" in word or word == "memory"}
+    assert names - {"chunk_hash", "mcp__pepys__session_recall"} <= {action.tool for action in ACTIONS.values()}
+    assert {"memory_search", "session_recall", "event_search"} <= names
 
 
 def test_what_is_made_is_private_and_what_was_there_keeps_its_mode(agents: Path, pepys: Pepys) -> None:
@@ -873,6 +884,19 @@ def test_a_project_with_a_folder_of_that_name_does_not_become_the_program(
     started = subprocess.run([*command, "--version"], cwd=tmp_path, capture_output=True, text=True, check=True)
 
     assert started.stdout.startswith("pepys ")
+
+
+@pytest.mark.parametrize("client", ["codex", "cursor", "opencode"])
+def test_the_entry_starts_a_server_that_speaks_mcp(client: str, agents: Path, pepys: Pepys, tmp_path: Path) -> None:
+    pepys("setup", client, "--yes")
+    found = entry(agents, client)
+    command = found["command"] if client == "opencode" else [found["command"], *found["args"]]
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}) + "\n"
+
+    server = subprocess.run(command, cwd=tmp_path, input=line, capture_output=True, text=True, timeout=60)
+
+    assert json.loads(server.stdout.split("\n")[0])["result"]["serverInfo"]["name"] == "pepys"
 
 
 @pytest.mark.parametrize(("options", "built"), [([], True), (["--no-index"], False)])
