@@ -199,6 +199,18 @@ def test_a_newer_version_that_was_killed_in_between_goes_on(
     assert half.files == {CONFIG: before}
 
 
+def test_what_its_owner_has_put_back_by_hand_is_no_conflict() -> None:
+    disk = Disk({CONFIG: b"", FILE: b"theirs"}, {}, {})
+    disk.put(disk.set_up("toml", "1", force=True))
+    disk.put(disk.set_up("toml", "2"))
+    disk.files[FILE] = b"theirs"
+
+    disk.put(disk.take_back())
+
+    assert disk.files == {CONFIG: b"", FILE: b"theirs"}
+    assert disk.kept == {}
+
+
 def test_an_original_that_is_lost_costs_only_the_layout() -> None:
     before = b"a = 1"
     disk = Disk({CONFIG: before}, {}, {})

@@ -116,6 +116,14 @@ def test_a_host_gets_a_package_that_it_finds_and_the_command_that_starts_pepys(
     assert json.loads((folder / "launch.json").read_text()) == {"command": COMMAND}
 
 
+def test_omp_gets_an_entry_that_is_off_and_shadows_those_of_other_agents(agents: Path, pepys: Pepys) -> None:
+    pepys("setup", "omp", "pi", "--yes", "--no-index")
+
+    entry = {"command": COMMAND[0], "args": [*COMMAND[1:], "mcp"], "enabled": False}
+    assert json.loads((agents / ".omp/agent/mcp.json").read_text()) == {"mcpServers": {"pepys": entry}}
+    assert not (agents / ".pi/agent/mcp.json").exists()
+
+
 @pytest.mark.parametrize(
     ("target", "skill"),
     [
