@@ -9,6 +9,7 @@ is `{"from": "start"}`. `tests.rpc.schema.recorded` judges it.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -18,6 +19,8 @@ from typing import IO
 def main() -> int:
     """Run the command that is given until both ends are closed."""
     log, *command = sys.argv[1:]
+    if command[-1:] != ["serve"]:
+        os.execvp(command[0], command)  # another command of Pepys, which is no conversation
     with open(log, "a", encoding="utf-8") as file:
         lock = threading.Lock()
 

@@ -112,7 +112,10 @@ def test_null_is_what_was_left_out() -> None:
 
 def test_a_conversation_is_recorded_as_it_passes(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    command = [sys.executable, tee.__file__, str(log), "cat"]
+    other = tmp_path / "cat"
+    other.write_text("#!/bin/sh\nexec cat\n")
+    other.chmod(0o700)
+    command = [sys.executable, tee.__file__, str(log), str(other), "serve"]
     lines = '{"jsonrpc": "2.0", "method": "cancel", "params": {"id": 1}}\n\u2028 nonsense\n'
 
     done = subprocess.run(command, input=lines, capture_output=True, text=True, encoding="utf-8", check=True)
