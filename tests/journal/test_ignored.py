@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pepys.journal.ignored import rules, verdict
@@ -40,6 +40,8 @@ def left_out(lines: Sequence[str]) -> set[str]:
         (["a/**/x.md"], {"a/b/x.md", "a/drafts/x.md", "a/x.md"}),
         (["/[0-9].md", "2026-??-??.md", "!/2026*"], {"3.md", "a/2026-01-01.md"}),
         (["\\!a", "\\#a", "a\\ b"], {"!a", "#a", "a b"}),
+        (["a/**/"], {"a/b/x.md", "a/drafts/x.md", "a/2026-01-01.md", "a/3", "a/x.md"}),
+        (["a/**", "!a/x.md"], {"a/b/x.md", "a/drafts/x.md", "a/2026-01-01.md", "a/3", "a/x.md"}),
         (["[!a]/"], {"b/a/x.md", "a/b/x.md", "b/b"}),
     ],
 )
@@ -75,6 +77,7 @@ LINES = st.lists(
 @given(LINES)
 @settings(max_examples=60)
 def test_git_leaves_out_the_same(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
+    assume(not any(line.strip(" /").endswith("**") for line in lines))  # there memsearch differs, and is followed
     if shutil.which("git") is None:
         pytest.skip("git is not installed")
     root = tmp_path_factory.mktemp("work")

@@ -1,6 +1,7 @@
 """Rules by which files are left out of an index, in the language of `.gitignore`. Pure: `files` applies them.
 
-A later rule wins over an earlier one, and `!` takes a file back in, unless a directory above it is left out.
+A later rule wins over an earlier one, and `!` takes a file back in, unless a directory above it is left out. Where Git
+and memsearch differ, which is about `/**` at the end of a rule, they mean what they mean to memsearch.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ def verdict(given: Sequence[Rule], path: str, *, directory: bool) -> bool | None
     for rule in reversed(given):
         if (directory or not rule.directories) and rule.pattern.fullmatch(path):
             return rule.ignores
+        if directory and rule.pattern.fullmatch(f"{path}/"):  # by `a/**`, of whose insides nothing is taken in again
+            return rule.ignores
     return None
 
 
@@ -43,7 +46,8 @@ def _rules(lines: Iterable[str]) -> Iterator[Rule]:
             continue
         # A slash that is not the last character ties a rule to the directory in which it stands.
         tied = bare if "/" in bare else f"**/{bare}"
-        yield Rule(_compiled(tied.removeprefix("/")), ignores, said != bare)
+        # To Git, `a/**/` is about directories. To memsearch it is not, and whoever differs must not take in more.
+        yield Rule(_compiled(tied.removeprefix("/")), ignores, said != bare and not bare.endswith("/**"))
 
 
 def _compiled(glob: str) -> re.Pattern[str]:
@@ -60,7 +64,7 @@ def _compiled(glob: str) -> re.Pattern[str]:
     else:
         *between, last = others
         some = "".join(f"(?>(?:[^/]+/)*?{run})" for run in between if run)
-        made = first + some + (f"(?:[^/]+/)*{last.removesuffix('/')}" if last else ".+")
+        made = first + some + (f"(?:[^/]+/)*{last.removesuffix('/')}" if last else ".*")
     try:
         return re.compile(made, re.DOTALL)
     except re.error:  # a range that runs backwards
@@ -71,7 +75,9 @@ _TOKEN = re.compile(r"\\(?P<literal>.)|\[(?P<negated>[!^]?)(?P<set>\]?[^\]]*)\]|
 
 
 def _part(glob: str) -> str:
-    """The expression for what stands between two slashes."""
+    """The expression for what stands between two slashes, which is never nothing."""
+    if glob == "*":
+        return "[^/]+"
     runs, at = [""], 0  # between stars
     for found in _TOKEN.finditer(glob):
         runs[-1] += re.escape(glob[at : found.start()])
