@@ -15,6 +15,7 @@ export default function (pi: any) {
 			try {
 				if (job.tree) await ctx.navigateTree(job.tree, { summarize: false });
 				if (job.compact) await compacted();
+				await new Promise((resolve) => setTimeout(resolve, 300)); // OMP draws its screen anew then
 				ctx.ui.notify(`driven ${args}`, "info");
 			} catch (error) {
 				ctx.ui.notify(`not driven: ${error}`, "error");

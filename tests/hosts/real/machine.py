@@ -15,6 +15,7 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +215,8 @@ class Rpc(Conversation):
     def give(self, command: str) -> str:
         first = len(self.records)
         self.request("prompt", message=command)
+        if not any(map(self.machine.host.commanded, self.records[first:])):
+            self.wait(self.machine.host.commanded)
         return "\n".join(self.shown(first))
 
     def see(self, text: str) -> None:
@@ -343,7 +346,11 @@ class Terminal(Conversation):
         self.type(line)
         self.wait(re.escape(line[:40]))
         time.sleep(0.1)  # else it counts as pasted
-        self.keys("Enter")
+        for _ in range(5):  # OMP shows what is typed while it starts, and lets go of the key
+            self.keys("Enter")
+            with suppress(TimeoutError):
+                eventually(lambda: line[:40] not in self._editor(), 1)
+                return
 
     def type(self, text: str) -> None:
         self._tmux("send-keys", "-t", "host", "-l", "--", text)
@@ -382,6 +389,11 @@ class Terminal(Conversation):
                 pass  # ended with its server, or by force in the next line
         subprocess.run(["tmux", "-S", self._socket, "kill-server"], capture_output=True)
         return int(self._status.read_text()) if self._status.exists() else -1
+
+    def _editor(self) -> str:
+        """The lines at the bottom in which the person types."""
+        lines = [line for line in self.screen().split("\n") if line.strip()]
+        return "\n".join(lines[-self.machine.host.editor_lines :])
 
     def _quiet(self, before: str) -> str:
         """The screen, if it is not as it was before and stays for a moment as it is; else nothing."""

@@ -25,6 +25,7 @@ class Host(ABC):
     agent: str  # as Pepys calls it
     version: str
     apart: bool = False  # stands on parts that were not made for it, so it is reported apart
+    editor_lines: int = 4  # from the bottom of its terminal: where the person types, and what stands below
 
     @property
     def name(self) -> str:
@@ -59,6 +60,10 @@ class Host(ABC):
     @abstractmethod
     def settled(self, record: Mapping[str, Any]) -> bool:
         """Whether a record of its RPC mode says that nothing follows any more."""
+
+    @abstractmethod
+    def commanded(self, record: Mapping[str, Any]) -> bool:
+        """Whether a record of its RPC mode says that a slash command was carried out."""
 
 
 def _provider(url: str) -> dict[str, Any]:
@@ -114,6 +119,9 @@ class Pi(Host):
     def settled(self, record: Mapping[str, Any]) -> bool:
         return record.get("type") == self.end
 
+    def commanded(self, record: Mapping[str, Any]) -> bool:
+        return record.get("type") == "response"
+
 
 @dataclass(frozen=True)
 class Omp(Host):
@@ -159,6 +167,9 @@ class Omp(Host):
     def settled(self, record: Mapping[str, Any]) -> bool:
         return record.get("type") == "agent_end" and record.get("isTerminal") is not False
 
+    def commanded(self, record: Mapping[str, Any]) -> bool:
+        return record.get("type") == "prompt_result"
+
 
 _NEAREST = {
     "omp-stats": "18.2.11",
@@ -192,7 +203,7 @@ HOSTS: Mapping[str, Host] = {
     for host in (
         Pi("pi", "1.6.0"),
         Pi("pi", "0.73.1", npm="@mariozechner/pi-coding-agent", cli="dist/cli.js", end="agent_end"),
-        Omp("omp", "18.2.3"),
-        Omp("omp", "18.3.4", apart=True),
+        Omp("omp", "18.2.3", editor_lines=1),
+        Omp("omp", "18.3.4", editor_lines=1, apart=True),
     )
 }
