@@ -58,9 +58,9 @@ class Serving:
         self._lock = threading.Lock()
         self.mark = uuid.uuid4().hex
         self.env = {"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE), MARK: self.mark, **env}
-        program = f"import sys; sys.argv[0] = 'pepys'; {code}\nfrom pepys.cli import main; sys.exit(main(['serve']))"
+        program = f"import sys\n{code}\nfrom pepys.cli import main; sys.exit(main(['serve']))"
         self.process = subprocess.Popen(
-            [sys.executable, "-c", program],
+            [sys.executable, *(["-c", program] if code else ["-m", "pepys", "serve"])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -536,8 +536,7 @@ def test_a_model_of_somebody_else_is_not_waited_for_either(machine: Machine) -> 
 
 def test_a_client_that_is_gone_without_a_word_ends_it(machine: Machine) -> None:
     hello = {"protocolVersion": 1, "client": {"name": "c"}}
-    program = "import sys; from pepys.cli import main; sys.exit(main(['serve']))"
-    with subprocess.Popen([sys.executable, "-c", program], **PIPES, env=machine.serve().env) as process:
+    with subprocess.Popen([sys.executable, "-m", "pepys", "serve"], **PIPES, env=machine.serve().env) as process:
         assert process.stdin and process.stdout
         process.stdin.write(json.dumps({"id": 1, "method": "initialize", "params": hello}).encode() + b"\n")
         process.stdin.flush()
