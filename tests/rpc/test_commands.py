@@ -153,6 +153,7 @@ def test_memory_lists_the_notes_where_no_picker_can_open(shell: Shell, mode: str
 
 def test_memory_opens_the_picker_in_a_terminal(shell: Shell) -> None:
     assert shell.give("/memory", Person(), mode="tui") == Effects(picker=True)
+    assert shell.give("/notes", Person(), mode="tui") == Effects(picker=True)
     assert shell.give("/memory list", Person(), mode="tui").picker is False
 
 
@@ -206,6 +207,9 @@ def test_an_unknown_verb_names_the_nearest_and_all(shell: Shell) -> None:
         ("/memory list all", "/memory list takes no further words."),
         ("/memory clear globl", "/memory clear takes one scope: project or global (did you mean global?)."),
         ("/memory edit project global", "/memory edit takes one scope: project or global"),
+        ("/notes list all", "/notes list takes no further words."),
+        ("/notes lst", "There is no /notes lst (did you mean list?)."),
+        ("/notes edit globl", "/notes edit takes one scope: project or global (did you mean global?)."),
         ("/pepys tree s1", "/pepys tree takes no further words."),
         ("/pepys statis", "There is no /pepys statis (did you mean status?)."),
     ],

@@ -41,7 +41,7 @@ def effects(command: Command, opening: Opening, asking: Asking) -> Effects:
         match command.name:
             case "recall":
                 return Effects(prompt=_recall(command.args))
-            case "memory":
+            case "memory" | "notes":
                 return _memory(command, opening, asking)
             case "pepys":
                 return _pepys(command, opening)
@@ -100,17 +100,17 @@ def _memory(command: Command, opening: Opening, asking: Asking) -> Effects:
     if not command.args.strip() and command.mode == "tui":
         return Effects(picker=True)
     if verb not in (*_READING, *_CHANGING):
-        raise _unknown("memory", verb, (*_READING, *_CHANGING))
+        raise _unknown(command.name, verb, (*_READING, *_CHANGING))
     call = opening().call
     if verb in _READING:
         if rest:
-            raise InvalidArgument(f"/memory {verb} takes no further words.")
+            raise InvalidArgument(f"/{command.name} {verb} takes no further words.")
         return _READING[verb](call)
-    scope = _scope(verb, rest)
+    scope = _scope(f"/{command.name} {verb}", rest)
     if not command.has_ui:
         asked = "an editor" if verb == "edit" else "a person to say yes"
-        lines = [f"/memory {verb} needs {asked}, which a session in a terminal has.", f"Or: pepys notes {verb} {scope}"]
-        return _told("warning", lines)
+        needs = f"/{command.name} {verb} needs {asked}, which a session in a terminal has."
+        return _told("warning", [needs, f"Or: pepys notes {verb} {scope}"])
     return _CHANGING[verb](call, asking, scope)
 
 
@@ -175,9 +175,9 @@ def _warnings(result: Mapping[str, Any]) -> Iterator[Notice]:
     return _notice("warning", result.get("warnings", ()))
 
 
-def _scope(verb: str, rest: str) -> str:
+def _scope(asked: str, rest: str) -> str:
     if rest and rest not in SCOPES:
-        raise InvalidArgument(f"/memory {verb} takes one scope: {' or '.join(SCOPES)}{suggestion(rest, SCOPES)}.")
+        raise InvalidArgument(f"{asked} takes one scope: {' or '.join(SCOPES)}{suggestion(rest, SCOPES)}.")
     return rest or SCOPES[0]
 
 
@@ -192,9 +192,9 @@ _CHANGING: Mapping[str, Callable[[Call, Asking, str], Effects]] = {"edit": _edit
 def _pepys(command: Command, opening: Opening) -> Effects:
     verb, rest = _verb(command.args, "status")
     if verb not in _LOOKING:
-        raise _unknown("pepys", verb, _LOOKING)
+        raise _unknown(command.name, verb, _LOOKING)
     if rest:
-        raise InvalidArgument(f"/pepys {verb} takes no further words.")
+        raise InvalidArgument(f"/{command.name} {verb} takes no further words.")
     return _LOOKING[verb](command, opening)
 
 

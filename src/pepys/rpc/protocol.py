@@ -108,7 +108,9 @@ class Event:
 class Command:
     """A person gives a command, such as `/memory doctor`."""
 
-    name: Literal["recall", "memory", "pepys"] = field(metadata=about("The command."))
+    name: Literal["recall", "memory", "notes", "pepys"] = field(
+        metadata=about("The command. notes is memory, where the host has a command of that name.")
+    )
     args: str = field(default="", metadata=about("What follows it."))
     context: Mapping[str, Any] = field(default_factory=dict, metadata=_CONTEXT)
     mode: Mode = field(default="print", metadata=about("How the host runs."))
