@@ -19,10 +19,23 @@ HERE = Path(__file__).parent
 EXTENSIONS = Path(pepys.__file__).parent / "extensions"
 
 
+THOROUGH = {"test_kit.py", "test_recall.py"}
+"""Where the hosts that are apart are driven in every mode. Elsewhere RPC has to do for them."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = [item for item in items if _wanted(item)]
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.hosts)
+
+
+def _wanted(item: pytest.Item) -> bool:
+    given = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    host = given.get("host")
+    return (
+        not (isinstance(host, Host) and host.apart) or item.path.name in THOROUGH or given.get("mode", "rpc") == "rpc"
+    )
 
 
 def _rows() -> Iterator[Any]:

@@ -214,9 +214,13 @@ class Rpc(Conversation):
 
     def give(self, command: str) -> str:
         first = len(self.records)
-        self.request("prompt", message=command)
-        if not any(map(self.machine.host.commanded, self.records[first:])):
-            self.wait(self.machine.host.commanded)
+        key = uuid.uuid4().hex[:8]
+
+        def carried_out(record: Mapping[str, Any]) -> bool:
+            return record.get("id") == key and self.machine.host.commanded(record)
+
+        self._send({"id": key, "type": "prompt", "message": command})
+        self.wait(carried_out)
         return "\n".join(self.shown(first))
 
     def see(self, text: str) -> None:

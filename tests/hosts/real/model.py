@@ -181,7 +181,7 @@ class Model:
         return serial, reply
 
     def told(self, request: Request, reply: Reply) -> None:
-        """Note that *reply* was sent."""
+        """Note that *reply* is being sent."""
         if not request.aside and not reply.calls:
             self.said.append(reply)
 
@@ -243,6 +243,7 @@ def _handler(model: Model) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             request = Request(json.loads(self.rfile.read(int(self.headers["content-length"]))))
             serial, reply = model.heard(request)
+            model.told(request, reply)  # now: a host that has heard enough hangs up
             if reply.status == 200:
                 self.send_response(200)
                 self.send_header("content-type", "text/event-stream")
@@ -252,7 +253,6 @@ def _handler(model: Model) -> type[BaseHTTPRequestHandler]:
                 self.wfile.writelines(_stream(request, reply, serial))
             else:
                 self._whole(reply.status, {"error": {"message": "as scripted", "type": "scripted"}})
-            model.told(request, reply)
 
         def _whole(self, status: int, value: object) -> None:
             data = json.dumps(value).encode()

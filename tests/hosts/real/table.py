@@ -25,6 +25,7 @@ class Host(ABC):
     agent: str  # as Pepys calls it
     version: str
     apart: bool = False  # stands on parts that were not made for it, so it is reported apart
+    notes: str = "/memory"  # the command of notes
     editor_lines: int = 4  # from the bottom of its terminal: where the person types, and what stands below
 
     @property
@@ -203,7 +204,7 @@ HOSTS: Mapping[str, Host] = {
     for host in (
         Pi("pi", "1.6.0"),
         Pi("pi", "0.73.1", npm="@mariozechner/pi-coding-agent", cli="dist/cli.js", end="agent_end"),
-        Omp("omp", "18.2.3", editor_lines=1),
-        Omp("omp", "18.3.4", editor_lines=1, apart=True),
+        Omp("omp", "18.2.3", notes="/notes", editor_lines=1),  # which has a /memory of its own
+        Omp("omp", "18.3.4", notes="/notes", editor_lines=1, apart=True),
     )
 }

@@ -21,12 +21,15 @@ def test_recall_has_the_model_look(machine: Machine, mode: Mode) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("command", "told"), [("status", "Daily memory"), ("doctor", "ok"), ("tree", "Hello there")])
-def test_pepys_tells_how_it_is_doing(machine: Machine, mode: Mode, command: str, told: str) -> None:
+def test_pepys_tells_how_it_is_doing(machine: Machine, mode: Mode) -> None:
     with machine.talk(mode) as conversation:
         conversation.say("Hello there.")
         asked = len(machine.model.turns)
-        shown = conversation.give(f"/pepys {command}")
+        status = conversation.give("/pepys status")
+        doctor = conversation.give("/pepys doctor")
+        tree = conversation.give("/pepys tree")
 
-    assert told in shown
+    assert "Daily memory" in status
+    assert "ok " in doctor
+    assert "Hello there." in tree
     assert len(machine.model.turns) == asked

@@ -96,12 +96,11 @@ def test_a_tool_of_another_extension_stays_theirs(machine: Machine, theirs_first
     assert any("session_recall" in notice for notice in notices)
 
 
-@pytest.mark.parametrize("mode", ["rpc", "tui"])
-def test_a_capture_that_takes_too_long_does_not_keep_the_host(machine: Machine, mode: Mode) -> None:
+def test_a_capture_that_takes_too_long_does_not_keep_the_host(machine: Machine) -> None:
     machine.model.answers(Reply("- too late", after_s=60), aside=True)
     cap = {"pi": 20, "omp": 6}[machine.host.agent]
 
-    conversation = machine.talk(mode)
+    conversation = machine.talk("rpc")
     conversation.say("Let us see.")
     begun = time.monotonic()
     status = conversation.close()

@@ -44,7 +44,7 @@ def test_notes_are_made_and_forgotten_with_the_pickers_keys(machine: Machine) ->
 
     with machine.talk("tui") as conversation:
         assert isinstance(conversation, Terminal)
-        conversation.submit("/memory")
+        conversation.submit(machine.host.notes)
         conversation.wait("The user drinks tea.")
         conversation.keys("s", "s")  # project, global
         conversation.keys("a")
@@ -65,7 +65,7 @@ def test_notes_are_listed_in_every_mode(machine: Machine, mode: Mode) -> None:
     noted(machine, "The user drinks tea.")
 
     with machine.talk(mode) as conversation:
-        shown = conversation.give("/memory list")
+        shown = conversation.give(f"{machine.host.notes} list")
 
     assert "The user drinks tea." in shown
     assert not machine.model.requests
@@ -76,9 +76,9 @@ def test_print_mode_says_that_nobody_can_be_asked(machine: Machine, verb: str) -
     noted(machine, "The user drinks tea.")
 
     with machine.talk("print") as conversation:
-        shown = conversation.give(f"/memory {verb} global")
+        shown = conversation.give(f"{machine.host.notes} {verb} global")
 
-    assert f"/memory {verb} needs" in shown
+    assert f"{machine.host.notes} {verb} needs" in shown
     assert "The user drinks tea." in (machine.agent_dir / "memory.md").read_text()
 
 
@@ -88,10 +88,10 @@ def test_notes_are_cleared_where_a_person_says_yes(machine: Machine) -> None:
     with machine.talk("rpc") as conversation:
         assert isinstance(conversation, Rpc)
         conversation.answers["confirm"] = {"confirmed": False}
-        conversation.give("/memory clear global")
+        conversation.give(f"{machine.host.notes} clear global")
         kept = (machine.agent_dir / "memory.md").read_text()
         conversation.answers["confirm"] = {"confirmed": True}
-        conversation.give("/memory clear global")
+        conversation.give(f"{machine.host.notes} clear global")
 
     assert "tea" in kept
     assert "tea" not in (machine.agent_dir / "memory.md").read_text()
