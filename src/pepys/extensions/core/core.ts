@@ -44,6 +44,11 @@ interface Waiting extends Options {
 	timer?: ReturnType<typeof setTimeout>;
 }
 
+interface Failure {
+	message?: string;
+	data?: { hint?: string };
+}
+
 /** Pepys did not answer in time. */
 export class NoAnswer extends Error {}
 
@@ -189,7 +194,7 @@ export class Core {
 
 	#receive(child: ChildProcessWithoutNullStreams, line: string): void {
 		if (!line.trim()) return;
-		let message: { id?: unknown; method?: string; params?: Json; result?: Json; error?: { message?: string } };
+		let message: { id?: unknown; method?: string; params?: Json; result?: Json; error?: Failure };
 		try {
 			message = JSON.parse(line);
 			if (message === null || typeof message !== "object") throw new Error();
@@ -206,7 +211,7 @@ export class Core {
 			void this.#asked(child, message.id, message.method, message.params ?? {});
 		} else {
 			const waiting = this.#waiting.get(message.id as number);
-			if (message.error) waiting?.reject(new Error(String(message.error.message)));
+			if (message.error) waiting?.reject(new Error(told(message.error)));
 			else waiting?.resolve(message.result ?? {});
 		}
 	}
@@ -297,6 +302,11 @@ async function before(until: number, signal: AbortSignal | undefined, ready: Pro
 		clearTimeout(timer);
 		if (abort) signal?.removeEventListener("abort", abort);
 	}
+}
+
+/** What is wrong, and the next step. */
+function told({ message, data }: Failure): string {
+	return data?.hint ? `${message} ${data.hint}` : String(message);
 }
 
 function lastLine(text: string): string {

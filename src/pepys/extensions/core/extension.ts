@@ -17,9 +17,12 @@ const TOOL_MS = 60_000;
 const LONG_TOOLS: Record<string, number> = { memory_compact: 310_000, pepys_run: 130_000 };
 const COMMAND_MS = 60_000;
 
+const NOTES = ["list", "path", "reload", "doctor", "edit", "clear"];
+
 const COMMANDS = {
 	recall: { description: "Look for something in past sessions and daily memory (--all: in every project)", verbs: ["--all"] },
-	memory: { description: "Durable notes: pick, list, edit, check", verbs: ["list", "path", "reload", "doctor", "edit", "clear"] },
+	memory: { description: "Durable notes: pick, list, edit, check", verbs: NOTES },
+	notes: { description: "The same as /memory, where a host has one of its own", verbs: NOTES },
 	pepys: { description: "How Pepys is doing, and this session's tree", verbs: ["status", "doctor", "tree"] },
 };
 
@@ -64,6 +67,8 @@ class Pepys {
 	#systemPrompt = "";
 	#messages: { customType: string; content: string; display: boolean }[] = [];
 	#capture: Promise<unknown> = Promise.resolve();
+	/** Told that a run begins. */
+	#begun: () => void = () => {};
 	#said = new Set<string>();
 
 	readonly #pi: Extension;
@@ -79,6 +84,7 @@ class Pepys {
 		this.#on("session_start", (_, ctx) => this.#start(ctx));
 		this.#on("before_agent_start", (event, ctx) => this.#prompt(event, ctx));
 		this.#on("before_agent_start", () => this.#beside());
+		this.#on("agent_start", () => this.#begun());
 		this.#on("context", (event) => onlyTheNewest(event));
 		for (const [name, isSettled] of Object.entries(this.#host.settled)) {
 			// Not waited for, and no promise: in JSON mode Pi 0.73 loses an event whose handler gives one.
@@ -251,9 +257,10 @@ class Pepys {
 
 	/** Sends *text* as if the person had written it. Print mode ends with the command, unless the run is waited for. */
 	async #send(text: string, ctx: Context): Promise<void> {
+		const begun = new Promise<void>((resolve) => (this.#begun = resolve));
 		this.#pi.sendUserMessage(text);
 		if (ctx.hasUI) return;
-		for (let waited = 0; waited < 5_000 && ctx.isIdle(); waited += 10) await new Promise((resolve) => setTimeout(resolve, 10));
+		await within(LIMITS.start, begun); // before that, OMP says that it is idle
 		await ctx.waitForIdle?.();
 	}
 

@@ -46,7 +46,6 @@ export interface Context {
 		getLeafId(): string | null;
 		getBranch(): { id: string; type?: string; mode?: string }[];
 	};
-	isIdle(): boolean;
 	/** Newer than Pi 0.73. */
 	isProjectTrusted?(): boolean;
 	/** Of commands. */
