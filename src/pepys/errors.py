@@ -320,7 +320,7 @@ def carried(result: object) -> Mapping[str, Any] | None:
 
 
 class SetupConflict(PepysError):
-    """Where Pepys is to be set up or removed, there is something that is not its own, or has changed; it was left alone."""
+    """Where Pepys is to be set up or removed is something that is not its own, or has changed; it was left alone."""
 
     code = "setup_conflict"
     exit_status = 5

@@ -15,7 +15,9 @@ import pytest
 from pepys.index.lock import exclusive
 from tests.index.history_files import Agent, append, entry, found, recall
 
-KILLS = 20
+KILLS = 8
+"""Processes that must have been killed in their work."""
+MOST_TRIES = 80
 WRITER = """
 import sys
 sys.path[:0] = {paths!r}
@@ -80,7 +82,7 @@ def test_after_a_kill_at_any_moment_the_next_answer_is_right(tmp_path: Path) -> 
     duration_s = time.monotonic() - began
 
     killed = 0
-    for kill in range(KILLS):
+    for kill in range(MOST_TRIES):
         path = agent.folder / f"s{chance.randrange(12)}.jsonl"
         if chance.random() < 0.5:
             append(path, *(entry(f"k{kill}-{at}", None, "beta alpha") for at in range(20)))
@@ -92,8 +94,10 @@ def test_after_a_kill_at_any_moment_the_next_answer_is_right(tmp_path: Path) -> 
         killed += process.returncode == -signal.SIGKILL
 
         assert summary(agent, "index") == summary(agent, f"fresh-{kill}"), kill
+        if killed == KILLS:
+            break
 
-    assert killed >= KILLS // 3
+    assert killed == KILLS
 
 
 MOMENTS = [
