@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import pepys
-from tests.hosts.real.installed import NotInstalled, installed
+from tests.hosts.real.installed import NotInstalled, Package, installed
 from tests.hosts.real.machine import Machine, eventually, missing
 from tests.hosts.real.model import Model
 from tests.hosts.real.table import HOSTS, Host
@@ -52,10 +52,15 @@ def host(request: pytest.FixtureRequest) -> Host:
 
 @pytest.fixture
 def folder(host: Host) -> Path:
-    """Where the host is installed. Without it the test is skipped; with `PEPYS_REQUIRE_HOSTS` it fails."""
+    """Where the host is installed."""
+    return provided(host.package)
+
+
+def provided(package: Package) -> Path:
+    """The folder of *package*. Without it the test is skipped; with `PEPYS_REQUIRE_HOSTS` it fails."""
     lacking = missing()
     try:
-        found = installed(host.package)
+        found = installed(package)
     except NotInstalled as error:
         lacking = lacking or str(error)
     if lacking:
