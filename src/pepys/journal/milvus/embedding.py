@@ -16,6 +16,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from pepys.journal.constants import PROBE_MEMORY_MS
 from pepys.journal.embedders.base import EmbedderFailed
+from pepys.journal.milvus.base import Embedding
 
 BATCH = 64
 BATCH_TIMEOUT_S = 60.0
@@ -45,36 +46,6 @@ PROVIDERS: Mapping[str, Provider] = {
     "voyage": Provider("voyage-3-lite"),
     "jina": Provider("jina-embeddings-v4"),
 }
-
-
-class Embedding:
-    """A model, and how to ask it.
-
-    Attributes:
-        name: For people.
-        model: As chunk ids hold it; None: the configuration names none.
-        missing: Why Pepys cannot ask it, in a sentence; "" where it can.
-    """
-
-    def __init__(self, name: str, model: str | None, missing: str = "") -> None:
-        self.name, self.model, self.missing = name, model, missing
-
-    def vectors(self, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text, all of one length.
-
-        Raises:
-            EmbedderFailed: There are none.
-        """
-        raise EmbedderFailed(self.missing)
-
-    def dimensions(self) -> int:
-        """Of its vectors, which it is asked for.
-
-        Raises:
-            EmbedderFailed: It does not say.
-        """
-        (vector,) = self.vectors(["dimensions"])
-        return len(vector)
 
 
 def named(shared: Mapping[str, Any], env: Mapping[str, str], timeout_s: float = 30.0) -> Embedding:

@@ -21,6 +21,7 @@ from pepys.journal.files import markdown
 from pepys.journal.fusion import Calibration, Ranked, calibrated, fused, rarity, share
 from pepys.journal.memsearch import Indexing
 from pepys.journal.milvus import recorded, relevance
+from pepys.journal.milvus.base import Embedding
 from pepys.journal.milvus.database import (
     CONTENT_BYTES,
     HEADING_BYTES,
@@ -32,7 +33,7 @@ from pepys.journal.milvus.database import (
     below,
     of_sources,
 )
-from pepys.journal.milvus.embedding import BATCH, Embedding
+from pepys.journal.milvus.embedding import BATCH
 from pepys.model.source import Stamp
 from pepys.paths import make_private
 

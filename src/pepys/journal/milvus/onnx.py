@@ -14,7 +14,7 @@ from typing import Any
 
 from pepys import paths
 from pepys.journal.embedders.base import EmbedderFailed
-from pepys.journal.milvus.embedding import Embedding
+from pepys.journal.milvus.base import Embedding
 
 MODEL_FILE, TOKENIZER_FILE = "model_quantized.onnx", "tokenizer.json"
 
