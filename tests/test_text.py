@@ -13,11 +13,13 @@ from pepys.text import (
     CJK,
     MAX_TOKEN_BYTES,
     cjk_line,
+    distinct_parts,
     folded,
     part_line,
     plain,
     printable,
     query_terms,
+    token_line,
     token_spans,
     tokens,
 )
@@ -121,3 +123,8 @@ def test_latin_marks_do_not_count_but_others_do() -> None:
     assert plain("İ\u0301x") == "i\u0301x"  # there is no such letter: tokens end before the mark
     assert plain("が") != plain("か")
     assert plain("й") != plain("и")
+
+
+@given(st.text(alphabet="ab_ .-é日A1", max_size=40))
+def test_the_distinct_parts_of_a_text_are_those_of_its_line_of_parts(text: str) -> None:
+    assert distinct_parts(text, token_line(text)) == set(part_line(text).split())

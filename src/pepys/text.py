@@ -127,7 +127,12 @@ def distinct_parts(text: str, line: str) -> set[str]:
         return set(part_line(text).split())
     if "_" not in line:
         return set()
-    return set("_".join([token for token in line.split() if "_" in token]).split("_")) - {""}
+    # Only what touches a `_` is looked at, not every token: the ends of the text before it and after it.
+    between = line.split("_")
+    found = {text[text.rfind(" ") + 1 :] for text in between[:-1]}
+    found.update([text.split(" ", 1)[0] for text in between[1:]])
+    found.discard("")
+    return found
 
 
 def cjk_line(text: str) -> str:
