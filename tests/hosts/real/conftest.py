@@ -13,7 +13,8 @@ import pepys
 from tests.hosts.real.installed import NotInstalled, Package, installed
 from tests.hosts.real.machine import Machine, eventually, missing
 from tests.hosts.real.model import Model
-from tests.hosts.real.table import HOSTS, Host
+from tests.hosts.real.steps import rows
+from tests.hosts.real.table import Host
 
 HERE = Path(__file__).parent
 EXTENSIONS = Path(pepys.__file__).parent / "extensions"
@@ -38,12 +39,7 @@ def _wanted(item: pytest.Item) -> bool:
     )
 
 
-def _rows() -> Iterator[Any]:
-    for host in HOSTS.values():
-        yield pytest.param(host, id=f"{host.name}-apart" if host.apart else host.name)
-
-
-@pytest.fixture(params=_rows())
+@pytest.fixture(params=rows())
 def host(request: pytest.FixtureRequest) -> Host:
     """Each host of the table."""
     row: Host = request.param

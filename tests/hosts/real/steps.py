@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.hosts.real.machine import Conversation, Machine
 from tests.hosts.real.model import Call, Request
-from tests.hosts.real.table import Mode
+from tests.hosts.real.table import HOSTS, Mode
 
+
+def rows() -> Iterator[Any]:
+    """The hosts as parameters of tests."""
+    for host in HOSTS.values():
+        yield pytest.param(host, id=f"{host.name}-apart" if host.apart else host.name)
+
+
+OMP = [row for row in rows() if row.values[0].agent == "omp"]
+"""For `pytest.mark.parametrize("host", OMP, indirect=True)`."""
 MODES: tuple[Mode, ...] = ("print", "rpc", "tui")
 DRIVER = Path(__file__).with_name("driver.ts")
 
@@ -35,7 +47,7 @@ def asked(conversation: Conversation, tool: str, args: dict[str, Any]) -> str:
     number = len(model.requests)
     model.answers(Call(tool, args), asked=rf"please call it, {number}\.", times=1)
     conversation.say(f"Now please call it, {number}.")
-    return model.turns[-1].result(tool)
+    return next(request for request in reversed(model.turns) if tool in dict(request.results)).result(tool)
 
 
 def driven(conversation: Conversation, **job: Any) -> None:

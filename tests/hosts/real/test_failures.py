@@ -26,7 +26,7 @@ for line in sys.stdin:
     answers = {"initialize": {"protocolVersion": 1, "server": {"name": "stand-in", "version": ""}}}
     print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": answers.get(request["method"], {})}), flush=True)
 """
-HANGS = "import sys\nfor line in sys.stdin: pass"
+HANGS = "import time\nwhile True: time.sleep(1)"  # even when it is asked to leave
 GARBAGE = "import sys\nfor line in sys.stdin: print('Segmentation fault \\x1b[31m', flush=True)"
 DIES = "raise SystemExit('no module named nothing')"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.hosts.real.machine import Machine, Rpc, Terminal, eventually
-from tests.hosts.real.steps import MODES, asked
+from tests.hosts.real.steps import MODES, OMP, asked
 from tests.hosts.real.table import Mode
 
 
@@ -95,3 +95,15 @@ def test_notes_are_cleared_where_a_person_says_yes(machine: Machine) -> None:
 
     assert "tea" in kept
     assert "tea" not in (machine.agent_dir / "memory.md").read_text()
+
+
+@pytest.mark.parametrize("host", OMP, indirect=True)
+def test_omp_changes_no_notes_while_it_plans(machine: Machine) -> None:
+    with machine.talk("tui") as conversation:
+        assert isinstance(conversation, Terminal)
+        conversation.submit("/plan")
+        conversation.wait("Plan mode enabled")
+        told = asked(conversation, "memory", {"action": "add", "scope": "global", "text": "The user prefers tabs."})
+
+    assert "plan mode" in told
+    assert not (machine.agent_dir / "memory.md").exists()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.hosts.real.machine import Machine
-from tests.hosts.real.model import Call
-from tests.hosts.real.steps import DRIVER, MODES, asked, driven, opened, past
+from tests.hosts.real.machine import Machine, eventually
+from tests.hosts.real.model import Call, Request
+from tests.hosts.real.steps import DRIVER, MODES, OMP, asked, driven, opened, past
 from tests.hosts.real.table import Mode
 
 
@@ -62,9 +64,11 @@ def test_recall_follows_the_branch_that_the_conversation_is_on(machine: Machine,
         conversation.say("The badger sleeps under the shed.")
         there = asked(conversation, "session_recall", {"query": "badger"})
         driven(conversation, tree=before)
+        tree = conversation.give("/pepys tree")
         gone = asked(conversation, "session_recall", {"query": "badger"})
         kept = asked(conversation, "session_recall", {"query": "heron"})
 
+    assert re.search(rf"{before}.*\[here\]", tree)  # though nothing in the file says so yet
     assert "> The badger sleeps" in there
     assert "> The badger sleeps" not in gone
     assert "> The heron stands" in kept
@@ -86,3 +90,34 @@ def test_what_pepys_told_is_not_found_as_if_it_had_been_said(machine: Machine) -
     assert "> The marmot sits" in recalled
     assert "toolResult" not in events
     assert "toolResult" in everything
+
+
+@pytest.mark.parametrize("host", OMP, indirect=True)
+def test_a_sub_agent_recalls_and_leaves_no_memory_of_its_own(machine: Machine) -> None:
+    past(machine, "Where is the marmot?", "The marmot sits behind the greenhouse.")
+    model = machine.model
+    model.answers(sent, asked="Send somebody")
+    model.answers(Call("session_recall", {"query": "marmot", "scope": "project"}), asked="Look for the animal")
+    model.answers("Behind the greenhouse.", after="session_recall")
+    before = len(captured(machine))
+
+    with machine.talk("rpc") as conversation:
+        conversation.say("Send somebody to look.")
+        eventually(lambda: captured(machine)[before:])
+
+    (found,) = [request for request in model.turns if "session_recall" in dict(request.results)]
+    assert "> The marmot sits" in found.result("session_recall")
+    assert all("Send somebody to look." in request.text for request in captured(machine)[before:])
+
+
+def sent(request: Request) -> Call:
+    """A sub-agent is sent; OMP 18.3 wants a word more."""
+    work = {"name": "One", "task": "Look for the animal"}
+    items = request.tools["task"]["parameters"]["properties"]["tasks"]["items"]
+    more = {"solutionSpace": "all of it"} if "solutionSpace" in items["properties"] else {}
+    return Call("task", {"context": "none", "tasks": [{**work, **more}]})
+
+
+def captured(machine: Machine) -> list[Request]:
+    """What a model was given to capture."""
+    return [request for request in machine.model.requests if request.aside and "project memory" in request.system]
