@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ from tests.hosts.real.machine import Machine, eventually, missing
 from tests.hosts.real.model import Model
 from tests.hosts.real.steps import rows
 from tests.hosts.real.table import Host
+from tests.rpc import tee
+from tests.rpc.schema import recorded
 
 HERE = Path(__file__).parent
 EXTENSIONS = Path(pepys.__file__).parent / "extensions"
@@ -88,7 +92,13 @@ def bare(tmp_path: Path, host: Host, folder: Path, model: Model, settings: Mappi
 
 
 @pytest.fixture
-def machine(bare: Machine) -> Machine:
-    """A machine whose host has Pepys."""
+def machine(bare: Machine) -> Iterator[Machine]:
+    """A machine whose host has Pepys. What the two say to each other must be as the protocol's schema has it."""
     bare.extensions.append(EXTENSIONS / bare.host.agent / "index.ts")
-    return bare
+    log = bare.root / "protocol"
+    bare.env["PEPYS_COMMAND"] = json.dumps(
+        [sys.executable, tee.__file__, str(log), *json.loads(bare.env["PEPYS_COMMAND"])]
+    )
+    yield bare
+    if str(log) in bare.env.get("PEPYS_COMMAND", ""):  # the test has put nothing in the place of Pepys
+        assert recorded(log) == []
