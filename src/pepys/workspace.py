@@ -62,9 +62,11 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
     workspace_root: Path | str | None = None,
     shown: bool = False,
     trusted: bool | None = None,
+    unasked: bool = False,
     env: Mapping[str, str] | None = None,
     config_overrides: Mapping[str, object] | None = None,
     patience_s: float | None = None,
+    hurried: bool = False,
     progress: Callable[[Progress], None] | None = None,
     complete: Completion | None = None,
     notify: Callable[[str], None] | None = None,
@@ -78,7 +80,9 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         by_hand: Whether no tool makes the calls: what is in the current session's file is then older than they are.
         workspace_root: Absolute; whose events may be seen (spec 3).
         shown: Whether answers are shown to people: credentials in them are masked, unless `memory.redact` is off.
+        unasked: Whether *trusted* is the word of a host that never asked: it does not let the project configure Pepys.
         patience_s: How long an answer may wait for indexing, seconds; None: until it is done.
+        hurried: Whether it may wait for `index.budgetMs`, as a tool's or a hook's may.
         complete: A model for what the journal distils; None: there is none.
         notify: Tells the person what goes wrong between calls, such as a capture that cannot be written.
         now: Local time of the calls; None: the clock's.
@@ -97,7 +101,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         text = _named(path, name)
         return None if text is None else Path(os.path.normpath(base / text))
 
-    settings = config.load(env, base, config_overrides, trusted)
+    settings = config.load(env, base, config_overrides, None if trusted and unasked else trusted)
     if complete is None and settings.journal.model_api != "none":
         from pepys.journal import endpoint
 
@@ -121,7 +125,7 @@ def open(  # noqa: A001  (the library's own verb: pepys.open)
         workspace_root=_absolute(workspace_root, "workspace_root"),
         shown=shown,
         trusted=trusted,
-        patience_s=patience_s,
+        patience_s=settings.index.budget_ms / 1000 if hurried else patience_s,
         progress=progress,
         complete=complete,
         notify=notify,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pepys import config, workspace
+from pepys import workspace
 from pepys.actions import wire
 from pepys.jsontext import json_text
 from pepys.workspace import CIRCUMSTANCES, Workspace
@@ -67,9 +67,5 @@ class Workspaces:
             self._opened.popitem()[1].close()
 
     def _open(self, place: Mapping[str, Any]) -> Workspace:
-        keywords = {"cwd": self._cwd, "trusted": None, **self._base, **place}
-        resolved = config.load(self._env, keywords["cwd"], keywords.get("config_overrides"), keywords["trusted"])
-        patience_s = resolved.index.budget_ms / 1000
-        return workspace.open(
-            **keywords, env=self._env, patience_s=patience_s, progress=self._progress, views=self._views
-        )
+        keywords = {"cwd": self._cwd, **self._base, **place}
+        return workspace.open(**keywords, env=self._env, hurried=True, progress=self._progress, views=self._views)

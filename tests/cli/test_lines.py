@@ -229,3 +229,23 @@ def test_an_answer_comes_before_the_next_line_is_sent(context: dict[str, Any], h
 
         assert [answer["result"]["total"] for answer in found] == [found[0]["result"]["total"]] * 3
         assert process.wait(timeout=30) == 0
+
+
+@pytest.mark.parametrize("unasked", [False, True])
+def test_a_host_that_never_asked_lets_a_project_have_notes_and_configure_nothing(
+    pepys: Pepys, context: dict[str, Any], tmp_path: Path, unasked: bool
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / ".pepys.toml").write_text("[memory]\nenabled = false\n")
+    of_host = {**context, "cwd": str(project), "trusted": True, "unasked": unasked}
+
+    run = pepys(
+        "call",
+        "--lines",
+        stdin=stream({"ref": "notes.path", "context": of_host}, {"ref": "memory.sessions", "context": of_host}),
+    )
+
+    where, sessions = answers(run)
+    assert where["result"]["trusted"] is True
+    assert ("error" in sessions) is (not unasked)

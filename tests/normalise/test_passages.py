@@ -225,6 +225,7 @@ def test_files_of_several_calls_are_distinct_and_in_order() -> None:
         (entry("toolResult", tool="session_recall", details={"pepys": 1}), True),
         (entry("toolResult", tool="mcp__pepys__session_recall", details={"server": "pepys", "tool": "x"}), True),
         (entry("toolResult", details={"xdev": {"tool": "x", "inner": {"serverName": "pepys"}}}), True),
+        (entry("toolResult", tool="write", details={"xdev": {"tool": "x", "inner": {"pepys": {"ref": "a.b"}}}}), True),
         (entry("toolResult", tool="session_recall", details={"server": "other"}), False),
         (entry("toolResult", tool="mcp__pepys__session_recall", details={"xdev": {"inner": None}}), False),
         (entry("toolResult", tool="pepys"), False),

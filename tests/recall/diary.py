@@ -70,7 +70,9 @@ class Diary:
 
     def recall(self, query: str = "", *, scope: str = "global", live: Live | None = None, **args: Any) -> Json:
         """A page; keywords are the action's own arguments."""
-        keywords = {name: args.pop(name) for name in ("config_overrides", "session_file", "cwd") if name in args}
+        keywords = {
+            name: args.pop(name) for name in ("config_overrides", "session_file", "cwd", "tool_call_id") if name in args
+        }
         return self.call("memory.recall", {"query": query, "scope": scope, **args}, live=live, **keywords)
 
     def expand(self, **args: Any) -> Json:
@@ -107,8 +109,8 @@ def thought(id_: str, parent: str | None, thinking: str, text: str) -> Json:
     return entry(id_, parent, {"role": "assistant", "content": blocks})
 
 
-def called(id_: str, parent: str | None, tool: str, **arguments: Any) -> Json:
-    block = {"type": "toolCall", "id": "c1", "name": tool, "arguments": arguments}
+def called(id_: str, parent: str | None, tool: str, *, call: str = "c1", **arguments: Any) -> Json:
+    block = {"type": "toolCall", "id": call, "name": tool, "arguments": arguments}
     return entry(id_, parent, {"role": "assistant", "content": [block]})
 
 

@@ -336,6 +336,18 @@ def test_what_pepys_wrote_itself_is_found_only_when_asked_for(diary: Diary) -> N
     assert sorted(ids(diary.recall("word", includeOwn=True))) == ["a", "b"]
 
 
+def test_no_call_finds_the_message_that_makes_it(diary: Diary) -> None:
+    earlier = called("b", "a", "session_recall", call="c1", query="zebra")
+    asking = called("d", "b", "session_recall", call="c2", query="zebra")
+    path = diary.session("s1", user("a", None, "hello"), earlier, asking)
+
+    def found(call: str | None) -> list[str]:
+        return sorted(ids(diary.recall("zebra", session_file=path, tool_call_id=call, scope="session")))
+
+    assert found(None) == found("elsewhere") == ["b", "d"]
+    assert found("c2") == found("c2/1") == ["b"]
+
+
 @pytest.mark.requirement("workflow.coverage_explains")
 @pytest.mark.parametrize(
     ("tail", "reason", "code"),

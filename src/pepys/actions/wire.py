@@ -63,6 +63,10 @@ class CallContext:
     workspace_root: str | None = field(default=None, metadata=about("Root of the workspace, absolute."))
     shown: bool = field(default=False, metadata=about("Whether people are shown the answer: see memory.redact."))
     trusted: bool | None = field(default=None, metadata=about("Whether the host trusts the project."))
+    unasked: bool = field(
+        default=False,
+        metadata=about("Whether it does so unasked: that counts for notes, not for configuration."),
+    )
     config: Mapping[str, Any] | None = field(default=None, metadata=about("Configuration, nested by section."))
 
 
@@ -104,6 +108,7 @@ def read_context(value: object, cwd: Path, env: Mapping[str, str]) -> dict[str, 
         "workspace_root": None if given.workspace_root is None else paths.named(given.workspace_root, "workspaceRoot"),
         "shown": given.shown or None,
         "trusted": given.trusted,
+        "unasked": given.unasked or None,
         "config_overrides": given.config,
     }
     return {name: stated for name, stated in keywords.items() if stated is not None}

@@ -6,16 +6,14 @@ known counts against the caller, so that no event finds itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from pepys.errors import InvalidEventArgument
 from pepys.events.states import Node, Tree
-from pepys.index import links
-from pepys.index.document import Place
-from pepys.index.source import Row, Source
+from pepys.index.source import Source
 from pepys.index.view import View
 from pepys.model.context import Context
-from pepys.recall import evidence
+from pepys.recall import evidence, invocation
 
 
 def cutoff(view: View, source: Source, made: Tree, context: Context) -> int:
@@ -34,7 +32,7 @@ def cutoff(view: View, source: Source, made: Tree, context: Context) -> int:
     Raises:
         InvalidEventArgument: Nothing says which event makes the call.
     """
-    for call in _enclosing(context.tool_call_id):
+    for call in invocation.enclosing(context.tool_call_id):
         if (calling := _calling(view, source, call)) is not None:
             return calling
     if context.invocation_entry_id is not None and (named := made.find(context.invocation_entry_id)) is not None:
@@ -49,20 +47,11 @@ def cutoff(view: View, source: Source, made: Tree, context: Context) -> int:
     return len(made.nodes) if waiting is None else waiting
 
 
-def _enclosing(call: str | None) -> Iterator[str]:
-    """A call and those that it is made within: hosts number what a program calls, as `<call>/1` and `<call>/1/2`."""
-    while call:
-        yield call
-        outer, _, number = call.rpartition("/")
-        call = outer if number.isdecimal() else None
-
-
 def _calling(view: View, source: Source, call: str) -> int | None:
     """The last model's message with a call, else the first entry that names it."""
-    positions = _named(view, source, call)
+    messages = invocation.messages(view, source, call)
     # A result names the call too, but never comes before it.
-    messages = [row.position for row in _rows(view, source, positions) if row.role == "assistant"]
-    return messages[-1] if messages else min(positions, default=None)
+    return messages[-1].position if messages else min(invocation.named(view, source, call), default=None)
 
 
 def _asking(view: View, source: Source, made: Tree, named: Node) -> int:
@@ -98,7 +87,7 @@ def _waiting(view: View, source: Source, made: Tree) -> Iterator[int]:
 
 def _waits(view: View, source: Source, position: int) -> bool:
     """Whether some call of a message has no result."""
-    (event,) = evidence.events([(source, row) for row in _rows(view, source, [position])]) or ("",)
+    (event,) = evidence.events([(source, row) for row in invocation.rows(view, source, [position])]) or ("",)
     if isinstance(event, str):
         return True
     calls = [block.call for block in event.entry.blocks if block.kind == "call"]
@@ -106,14 +95,4 @@ def _waits(view: View, source: Source, position: int) -> bool:
 
 
 def _answered(view: View, source: Source, call: str) -> bool:
-    return any(row.role == "toolResult" for row in _rows(view, source, _named(view, source, call)))
-
-
-def _named(view: View, source: Source, call: str) -> list[int]:
-    """The positions of the entries that name a call."""
-    return [position for _, position in view.linked([source], links.key("call", call))]
-
-
-def _rows(view: View, source: Source, positions: Iterable[int]) -> list[Row]:
-    found = (view.row(Place(source.generation, position, 0)) for position in positions)
-    return [row for row in found if row is not None]
+    return any(row.role == "toolResult" for row in invocation.rows(view, source, invocation.named(view, source, call)))

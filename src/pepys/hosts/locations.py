@@ -17,8 +17,10 @@ def absolute(path: str, around: Surroundings) -> str:
 
 
 def distinct(roots: Iterable[Root]) -> tuple[Root, ...]:
-    """*roots* in order, of each path the first."""
+    """*roots* in order, of each path the first; not the folder of a project within one that has folders of projects."""
     found: dict[str, Root] = {}
     for root in roots:
-        found.setdefault(root.path, root)
+        around = found.get(os.path.dirname(root.path))
+        if around is None or around.layout != "folders":
+            found.setdefault(root.path, root)
     return tuple(found.values())

@@ -182,13 +182,14 @@ def _own(entry: Entry) -> bool:
     if entry.custom_type is not None and entry.custom_type.startswith(OWN):
         return True
     details = entry.details
-    return details is not None and (OWN in details or OWN in _servers(details))
+    if details is None:
+        return False
+    inner = _behind_device(details)
+    return OWN in details or OWN in inner or OWN in (details.get("server"), inner.get("serverName"))
 
 
-def _servers(details: Mapping[str, Any]) -> Iterator[object]:
-    """The MCP server of a result, where the hosts keep its name: directly, or behind a device."""
-    yield details.get("server")
+def _behind_device(details: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The details of the tool that was called through a device of OMP's."""
     device = details.get("xdev")
     inner = device.get("inner") if isinstance(device, dict) else None
-    if isinstance(inner, dict):
-        yield inner.get("serverName")
+    return inner if isinstance(inner, dict) else {}

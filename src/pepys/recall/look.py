@@ -16,7 +16,7 @@ from pepys.index.view import View
 from pepys.model.context import Context
 from pepys.model.entry import Event
 from pepys.model.query import EntryRange, RecallRequest
-from pepys.recall import bindings, budgets, evidence, scope
+from pepys.recall import bindings, budgets, evidence, invocation, scope
 
 FARTHEST_MS = 1 << 62
 """No entry is as far from 1970; the index can be asked for no time that is much farther."""
@@ -68,6 +68,7 @@ class Look:
         counts = Counter(source.session for source in sources)
         self.shared = frozenset(session for session, count in counts.items() if count > 1)
         self._hide_copies()
+        self._hide_invocation()
         if self.only is not None:
             standing = self.standings[self.only.generation]
             bindings.check(self.only, standing, request.expected_source_hash, request.expected_lineage_fingerprint)
@@ -140,6 +141,15 @@ class Look:
             passing = [row for row in self.shown(source) if self.filters.passes(row)]
             self.standings.hide(source.generation, passing[max(left, 0) :])
             left -= len(passing)
+
+    def _hide_invocation(self) -> None:
+        """Do not find the message that makes this very call: its arguments hold whatever is looked for."""
+        current = str(self.context.session_file)
+        for source in self.read:
+            if source.path != current:
+                continue
+            for call in invocation.enclosing(self.context.tool_call_id):
+                self.standings.hide(source.generation, invocation.messages(self.view, source, call))
 
     def _hide_copies(self) -> None:
         """Of identical entries in several files of one session, find the one in the newest file."""

@@ -17,6 +17,13 @@ const TOOL_MS = 60_000;
 const LONG_TOOLS: Record<string, number> = { memory_compact: 310_000, pepys_run: 130_000 };
 const COMMAND_MS = 60_000;
 
+/** How long a person is left without a word while a session ends. */
+const PATIENCE_MS = 400;
+const FINISHING: Notice = {
+	level: "warning", // of print mode it must not reach the output
+	text: "Pepys finishes the memory of this session: a moment, 15 s at most.",
+};
+
 const NOTES = ["list", "path", "reload", "doctor", "edit", "clear"];
 
 const COMMANDS = {
@@ -67,6 +74,8 @@ class Pepys {
 	#systemPrompt = "";
 	#messages: { customType: string; content: string; display: boolean }[] = [];
 	#capture: Promise<unknown> = Promise.resolve();
+	/** Calls of tools that failed: Pi 0.73 knows no error in a result, but lets it be made one afterwards. */
+	#failed = new Set<string>();
 	/** Told that a run begins. */
 	#begun: () => void = () => {};
 	#said = new Set<string>();
@@ -84,6 +93,7 @@ class Pepys {
 		this.#on("session_start", (_, ctx) => this.#start(ctx));
 		this.#on("before_agent_start", (event, ctx) => this.#prompt(event, ctx));
 		this.#on("before_agent_start", () => this.#beside());
+		this.#pi.on("tool_result", (event) => (this.#failed.delete(event.toolCallId) ? { isError: true } : undefined));
 		this.#on("agent_start", () => this.#begun());
 		this.#on("context", (event) => onlyTheNewest(event));
 		for (const [name, isSettled] of Object.entries(this.#host.settled)) {
@@ -159,8 +169,12 @@ class Pepys {
 			parameters: tool.parameters,
 			...this.#host.tool(tool),
 			execute: async (id, params, signal, onUpdate, ctx) => {
+				const failed = (text: string, details: Json = { pepys: { tool: tool.name } }) => {
+					this.#failed.add(id);
+					return result(text, details, true);
+				};
 				if (!tool.annotations.readOnlyHint && this.#host.isPlanning(ctx)) {
-					return result(`${tool.name} changes something, which plan mode does not allow.`, { pepys: { tool: tool.name } }, true);
+					return failed(`${tool.name} changes something, which plan mode does not allow.`);
 				}
 				const context = { ...this.#taken(ctx), toolCallId: id };
 				const onProgress = (done: number, total: number) =>
@@ -169,9 +183,10 @@ class Pepys {
 					const options = { timeoutMs: LONG_TOOLS[tool.name] ?? TOOL_MS, signal, onProgress };
 					const told = await this.#shared().core.request("tool", { name: tool.name, args: params, context }, options);
 					const { text, details, isError } = told as { text: string; details: Json; isError: boolean };
-					return { ...result(text, details, isError), ...(tool.outputSchema && !isError && { structuredContent: details }) };
+					if (isError) return failed(text, details);
+					return { ...result(text, details), ...(tool.outputSchema && { structuredContent: details }) };
 				} catch (error) {
-					return result(messageOf(error), { pepys: { tool: tool.name } }, true);
+					return failed(messageOf(error));
 				}
 			},
 		});
@@ -220,6 +235,15 @@ class Pepys {
 
 	/** The end of the session that was served: what is under way of its captures is finished, within the time. */
 	async #end(ctx: Context, until: number): Promise<void> {
+		const told = setTimeout(() => this.#say(ctx, [FINISHING]), PATIENCE_MS);
+		try {
+			await this.#finish(ctx, until);
+		} finally {
+			clearTimeout(told);
+		}
+	}
+
+	async #finish(ctx: Context, until: number): Promise<void> {
 		await within(until - Date.now(), this.#capture);
 		const served = this.#session;
 		this.#session = undefined;
@@ -334,7 +358,6 @@ class Pepys {
 		const entryIds = sessions.getBranch().map((entry) => entry.id);
 		const leafId = sessions.getLeafId();
 		const file = sessions.getSessionFile();
-		const trusted = this.#host.trusted(ctx);
 		this.#context = {
 			host: this.#host.name,
 			cwd: ctx.cwd,
@@ -342,7 +365,7 @@ class Pepys {
 			sessionDirs: [sessions.getSessionDir()],
 			...(file !== undefined && { sessionFile: file }),
 			...(leafId === null || entryIds.includes(leafId) ? { live: { leafId, entryIds } } : {}),
-			...(trusted !== undefined && { trusted }),
+			...this.#host.trusts(ctx),
 			shown: true,
 		};
 		return this.#context;

@@ -120,8 +120,8 @@ export interface Host {
 	tool(tool: Tool): Json;
 	/** The result of `before_agent_start` that appends *text* to the system prompt. */
 	systemPrompt(event: any, text: string): Json;
-	/** Whether the host trusts the project; undefined where it has no answer. */
-	trusted(ctx: Context): boolean | undefined;
+	/** Whether the host trusts the project, and whether it does so without having asked; nothing where it has no answer. */
+	trusts(ctx: Context): { trusted?: boolean; unasked?: boolean };
 	/** What *model* says to *prompt*. */
 	complete(registry: Registry, model: Model, system: string, prompt: string, signal: AbortSignal): Promise<Answer>;
 }

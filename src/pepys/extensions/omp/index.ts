@@ -31,7 +31,7 @@ export default extension({
 		approval: annotations.readOnlyHint ? "read" : "write",
 	}),
 	systemPrompt: (event, text) => ({ systemPrompt: [...event.systemPrompt, text] }),
-	trusted: () => undefined, // OMP does not ask (decided by Pepys: pepys trust)
+	trusts: () => ({}), // OMP never asks: `pepys trust` decides
 	complete: async (registry, model, systemPrompt, prompt, signal) => {
 		const key = await (registry as OmpRegistry).getApiKeyAndHeaders(model);
 		if (!key.ok) throw new Error(key.error ?? "the model has no key");

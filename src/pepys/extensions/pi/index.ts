@@ -1,10 +1,20 @@
 /** Pepys in Pi, 0.73 and later. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { extension } from "../core/extension.ts";
 import type { Answer, Context, Model, Registry } from "../core/host.ts";
 
 /** Section of Pi's system prompt; shown to the model as a tag. */
 const SECTION = "pepys_memory";
+
+/** What makes Pi ask whether a project is trusted. Of one without any of it, it says yes. */
+const ASKED_OF = [
+	...["settings.json", "mcp.json", "extensions", "skills", "prompts", "themes", "SYSTEM.md", "APPEND_SYSTEM.md"].map(
+		(name) => join(".pi", name),
+	),
+	join(".agents", "skills"),
+];
 
 interface PiRegistry extends Registry {
 	/** Newer than 0.73. */
@@ -36,7 +46,11 @@ export default extension({
 		sections[SECTION] = text;
 		return {};
 	},
-	trusted: (ctx) => ctx.isProjectTrusted?.(),
+	trusts: (ctx) => {
+		const trusted = ctx.isProjectTrusted?.();
+		if (trusted === undefined) return {};
+		return { trusted, unasked: !ASKED_OF.some((name) => existsSync(join(ctx.cwd, name))) };
+	},
 	complete: async (registry, model, systemPrompt, prompt, signal) => {
 		const conversation = { systemPrompt, messages: [{ role: "user", content: prompt, timestamp: Date.now() }] };
 		const { complete, getApiKeyAndHeaders } = registry as PiRegistry;
