@@ -19,10 +19,7 @@ const COMMAND_MS = 60_000;
 
 /** How long a person is left without a word while a session ends. */
 const PATIENCE_MS = 400;
-const FINISHING: Notice = {
-	level: "warning", // of print mode it must not reach the output
-	text: "Pepys finishes the memory of this session: a moment, 15 s at most.",
-};
+const FINISHING = "Pepys finishes the memory of this session: 15 s at most; ^C leaves it with a marker.";
 
 const NOTES = ["list", "path", "reload", "doctor", "edit", "clear"];
 
@@ -106,7 +103,7 @@ class Pepys {
 		}
 		for (const name of this.#host.switched) this.#on(name, (_, ctx) => this.#switched(ctx));
 		this.#on("session_compact", (_, ctx) => this.#compacted(ctx));
-		this.#on("session_shutdown", (_, ctx) => this.#shutdown(ctx));
+		this.#on("session_shutdown", (event, ctx) => this.#shutdown(event, ctx));
 		for (const [name, { description, verbs }] of Object.entries(COMMANDS)) {
 			this.#pi.registerCommand(name, {
 				description,
@@ -235,15 +232,6 @@ class Pepys {
 
 	/** The end of the session that was served: what is under way of its captures is finished, within the time. */
 	async #end(ctx: Context, until: number): Promise<void> {
-		const told = setTimeout(() => this.#say(ctx, [FINISHING]), PATIENCE_MS);
-		try {
-			await this.#finish(ctx, until);
-		} finally {
-			clearTimeout(told);
-		}
-	}
-
-	async #finish(ctx: Context, until: number): Promise<void> {
 		await within(until - Date.now(), this.#capture);
 		const served = this.#session;
 		this.#session = undefined;
@@ -252,10 +240,13 @@ class Pepys {
 		if (served !== undefined) this.#shared().sessions.delete(served);
 	}
 
-	async #shutdown(ctx: Context): Promise<void> {
+	async #shutdown(event: any, ctx: Context): Promise<void> {
 		const until = Date.now() + this.#host.shutdownMs;
 		const shared = this.#shared();
+		// The screen is the shell's again when a person quits, so what is shown in it would not be seen.
+		const told = event.reason === "quit" ? setTimeout(() => console.error(FINISHING), PATIENCE_MS) : undefined;
 		await this.#end(ctx, until);
+		clearTimeout(told);
 		if (shared.sessions.size === 0) {
 			delete (globalThis as any)[SHARED];
 			await shared.core.stop(Math.max(200, Math.min(2_000, until - Date.now())));
