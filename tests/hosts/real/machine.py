@@ -353,7 +353,7 @@ class Terminal(Conversation):
         for _ in range(5):  # OMP shows what is typed while it starts, and lets go of the key
             self.keys("Enter")
             with suppress(TimeoutError):
-                eventually(lambda: line[:40] not in self._editor(), 1)
+                eventually(lambda: line[:40] not in self.machine.host.editor(self.screen()), 1)
                 return
 
     def type(self, text: str) -> None:
@@ -393,11 +393,6 @@ class Terminal(Conversation):
                 pass  # ended with its server, or by force in the next line
         subprocess.run(["tmux", "-S", self._socket, "kill-server"], capture_output=True)
         return int(self._status.read_text()) if self._status.exists() else -1
-
-    def _editor(self) -> str:
-        """The lines at the bottom in which the person types."""
-        lines = [line for line in self.screen().split("\n") if line.strip()]
-        return "\n".join(lines[-self.machine.host.editor_lines :])
 
     def _quiet(self, before: str) -> str:
         """The screen, if it is not as it was before and stays for a moment as it is; else nothing."""

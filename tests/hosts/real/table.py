@@ -26,7 +26,6 @@ class Host(ABC):
     version: str
     apart: bool = False  # stands on parts that were not made for it, so it is reported apart
     notes: str = "/memory"  # the command of notes
-    editor_lines: int = 4  # from the bottom of its terminal: where the person types, and what stands below
 
     @property
     def name(self) -> str:
@@ -65,6 +64,10 @@ class Host(ABC):
     @abstractmethod
     def commanded(self, record: Mapping[str, Any]) -> bool:
         """Whether a record of its RPC mode says that a slash command was carried out."""
+
+    @abstractmethod
+    def editor(self, screen: str) -> str:
+        """What stands where the person types."""
 
 
 def _provider(url: str) -> dict[str, Any]:
@@ -123,6 +126,10 @@ class Pi(Host):
     def commanded(self, record: Mapping[str, Any]) -> bool:
         return record.get("type") == "response"
 
+    def editor(self, screen: str) -> str:
+        lines = [line for line in screen.split("\n") if line.strip()]
+        return "\n".join(lines[-4:])  # a rule, the folder and the model stand below
+
 
 @dataclass(frozen=True)
 class Omp(Host):
@@ -171,6 +178,9 @@ class Omp(Host):
     def commanded(self, record: Mapping[str, Any]) -> bool:
         return record.get("type") == "prompt_result"
 
+    def editor(self, screen: str) -> str:
+        return "\n".join(line for line in screen.split("\n") if line.startswith("╰─ "))
+
 
 _NEAREST = {
     "omp-stats": "18.2.11",
@@ -204,7 +214,7 @@ HOSTS: Mapping[str, Host] = {
     for host in (
         Pi("pi", "1.6.0"),
         Pi("pi", "0.73.1", npm="@mariozechner/pi-coding-agent", cli="dist/cli.js", end="agent_end"),
-        Omp("omp", "18.2.3", notes="/notes", editor_lines=1),  # which has a /memory of its own
-        Omp("omp", "18.3.4", notes="/notes", editor_lines=1, apart=True),
+        Omp("omp", "18.2.3", notes="/notes"),  # which has a /memory of its own
+        Omp("omp", "18.3.4", notes="/notes", apart=True),
     )
 }
