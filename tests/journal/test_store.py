@@ -127,12 +127,22 @@ def test_writers_of_many_processes_lose_nothing_and_interleave_nothing(tmp_path:
     )
 
 
+def test_an_entry_after_a_summary_stands_apart_from_it(tmp_path: Path) -> None:
+    store.append(str(tmp_path), NOON, "- x", origin())
+    store.append_text(str(tmp_path), NOON.date(), "\n## Memory Compact\n\n- all of it\n")
+
+    path = store.append(str(tmp_path), NOON, "- y", origin())
+
+    assert "- all of it\n\n### 12:00\n" in Path(path).read_text()
+    assert "\n\n\n### " not in Path(path).read_text()
+
+
 def test_a_line_that_an_editor_left_open_does_not_swallow_the_entry(tmp_path: Path) -> None:
     (tmp_path / "2026-08-13.md").write_text("session:s1 is known here")
 
     store.append(str(tmp_path), NOON, "- x", origin())
 
-    assert (tmp_path / "2026-08-13.md").read_text().startswith("session:s1 is known here\n### 12:00\n")
+    assert (tmp_path / "2026-08-13.md").read_text().startswith("session:s1 is known here\n\n### 12:00\n")
 
 
 def test_without_a_session_an_entry_has_no_anchor(tmp_path: Path) -> None:

@@ -101,8 +101,10 @@ def append(store: str, moment: datetime, content: str, origin: Anchor | None = N
     with _WRITING, _appending(path) as file:
         heading = not _is_headed(session, file.fileno()) and not _has_heading(read(path), session[1])
         text = entries.printed(f"{moment:%H:%M}", content, origin, heading=heading)
-        if not _ends_a_line(file.fileno()):
+        if not _ends_with(file.fileno(), b"\n"):
             text = "\n" + text  # somebody's editor left the last line open
+        if not heading and not _ends_with(file.fileno(), b"\n\n"):
+            text = "\n" + text  # after a block that is not ours, such as a summary
         data = _encoded(text)
         _write(file.fileno(), data)
         _HEADED[session] = (os.lseek(file.fileno(), 0, os.SEEK_CUR), data)
@@ -139,9 +141,10 @@ def _has_heading(text: str, session: str) -> bool:
     return f"session:{session}" in text if session else "## Session " in text
 
 
-def _ends_a_line(descriptor: int) -> bool:
+def _ends_with(descriptor: int, end: bytes) -> bool:
+    """Whether a file ends so; one without anything ends as it should."""
     size = os.fstat(descriptor).st_size
-    return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
+    return size == 0 or os.pread(descriptor, len(end), max(0, size - len(end))) == end
 
 
 def _write(descriptor: int, data: bytes) -> None:
