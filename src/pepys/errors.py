@@ -40,6 +40,13 @@ class PepysError(Exception):
         return body
 
 
+def told(error: Exception) -> str:
+    """An error in one line for people: ours with the next step, any other with its kind."""
+    if isinstance(error, PepysError):
+        return f"{error.message} {error.hint}".strip()
+    return f"{type(error).__name__}: {error}"
+
+
 class InvalidArgument(PepysError):
     """The request itself is wrong; nothing was looked at."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from pepys.errors import told
 from pepys.journal.base import Place
 from pepys.journal.constants import INDEX_DEBOUNCE_MS
 
@@ -68,7 +69,7 @@ class Indexers:
             self.failures.pop(place.store, None)
         except Exception as error:
             # Nothing listens here; `journal.status` tells.
-            self.failures[place.store] = f"{type(error).__name__}: {error}"
+            self.failures[place.store] = told(error)
         finally:
             with self._lock:
                 if self._running.get(place) is me:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from pepys.errors import told
 from pepys.journal.capture import Capture, Captured, Known
 from pepys.journal.snapshot import Snapshot
 
@@ -90,7 +91,7 @@ class LiveSession:
             try:
                 finish(capture)
             except Exception as error:
-                why = f"{type(error).__name__}: {error}"
+                why = told(error)
                 self.failures.append(why)
                 if tell is not None:
                     tell(why)
