@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.hosts.real.machine import Machine
+from tests.hosts.real.machine import Machine, eventually
 from tests.hosts.real.model import Call
 from tests.hosts.real.table import Mode
 
@@ -38,6 +38,4 @@ def test_a_tool_is_called_and_its_result_comes_back(bare: Machine) -> None:
 
 def test_a_process_that_is_left_is_seen(bare: Machine) -> None:
     with bare.talk("rpc"):
-        left = bare.left()
-
-    assert any("rpc" in line for line in left)
+        assert eventually(lambda: any("rpc" in line for line in bare.left()))
