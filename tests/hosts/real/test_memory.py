@@ -47,6 +47,16 @@ def test_what_was_said_is_captured_through_the_cheapest_model(machine: Machine, 
     assert "Let us move the hot cache to Redis." in aside.text
 
 
+def test_a_project_that_nobody_was_asked_about_configures_nothing(machine: Machine) -> None:
+    (machine.project / ".pepys.toml").write_text("[journal]\ncapture = false\n")
+    machine.model.answers("- the user keeps bees", aside=True)
+
+    with machine.talk("print") as conversation:
+        conversation.say("I keep bees.")
+
+    assert "the user keeps bees" in eventually(lambda: written(machine), 5)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_model_that_fails_leaves_a_marker_in_daily_memory(machine: Machine, mode: Mode) -> None:
     machine.model.answers(Reply(""), aside=True)

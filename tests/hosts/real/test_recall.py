@@ -54,6 +54,24 @@ def test_a_search_of_the_own_session_ends_before_the_call(machine: Machine, mode
     assert hits == ["> The walrus is in the garden."]  # and not the call, which asks for it
 
 
+def test_a_word_that_nobody_has_said_is_not_found_in_the_call_that_asks_for_it(machine: Machine) -> None:
+    with machine.talk("print") as conversation:
+        found = asked(conversation, "session_recall", {"query": "zebrafish", "scope": "session"})
+
+    assert found.startswith("No hits.")
+
+
+def test_a_tool_that_fails_is_an_error_in_the_session(machine: Machine) -> None:
+    with machine.talk("print") as conversation:
+        told = asked(conversation, "memory_expand", {"chunk_hash": "0" * 16})
+
+    messages = [entry["message"] for entry in machine.entries() if entry.get("type") == "message"]
+    (result,) = [message for message in messages if message["role"] == "toolResult"]
+    assert told.startswith("Error ")
+    assert result["isError"] is True
+    assert "pepys" in result["details"]
+
+
 @pytest.mark.parametrize("mode", ["rpc", "tui"])
 def test_recall_follows_the_branch_that_the_conversation_is_on(machine: Machine, mode: Mode) -> None:
     machine.extensions.append(DRIVER)
