@@ -101,6 +101,12 @@ export class Core {
 		return this.#ask(child, method, params, { ...options, timeoutMs: Math.max(1, until - Date.now()) });
 	}
 
+	/** A session begins: what went wrong in another one does not count. */
+	begin(): void {
+		this.#givenUp = undefined;
+		this.#failures = 0;
+	}
+
 	/** Whether there is a process. */
 	get running(): boolean {
 		return this.#child !== undefined;
@@ -268,7 +274,7 @@ export class Core {
 	#fail(child: ChildProcessWithoutNullStreams, why: string): void {
 		this.#failures++;
 		if (this.#failures >= MAX_FAILURES) {
-			this.#givenUp ??= `Pepys is switched off for this session: ${why}, for the ${this.#failures}rd time. \`pepys doctor\` may tell why.`;
+			this.#givenUp ??= `Pepys is switched off until the next session (or /reload): it failed ${this.#failures} times, and now ${why}. \`pepys doctor\` may tell why.`;
 		}
 		this.#forget(new Error(this.#givenUp ?? `Pepys could not answer: ${why}.`));
 		child.kill("SIGKILL");

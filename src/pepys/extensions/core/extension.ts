@@ -135,6 +135,8 @@ class Pepys {
 		const shared = this.#shared();
 		if (shared.sessions.has(id)) return; // loaded by another path, too: the first instance serves
 		this.#session = id;
+		this.#said.clear();
+		shared.core.begin();
 		this.#taken(ctx);
 		this.#registerTools(ctx);
 		this.#remembers = !this.#host.isSubAgent(ctx);
