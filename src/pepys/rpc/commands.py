@@ -245,7 +245,7 @@ def _tree(command: Command, opening: Opening) -> Effects:
     ]
     if not drawn:
         return _told("info", ["The session has no entries."])
-    paper = drawing.Paper(command.columns, drawing.INK if command.mode == "tui" else drawing.ASCII)
+    paper = drawing.Paper(command.columns, drawing.INK if command.has_ui else drawing.ASCII)
     lines = ["".join(run.text for run in line) for line in drawing.session(outline.tree(result), drawn, paper)]
     here = next((at for at, line in enumerate(lines) if f"[{HERE}]" in line), len(lines) - 1)
     name = result.get("sessionName")
