@@ -180,6 +180,48 @@ def test_a_configuration_file_that_is_a_link_stays_one(agents: Path, pepys: Pepy
     assert dotfile.read_bytes() == CONFIGURATIONS["claude-code"][1]
 
 
+def test_folders_that_a_dangling_link_led_to_are_taken_back(home: Path, pepys: Pepys, tmp_path: Path) -> None:
+    (home / ".cursor").mkdir()
+    (home / ".cursor" / "mcp.json").symlink_to(tmp_path / "nowhere" / "deep" / "x.json")
+    before = tree(home)
+
+    pepys("setup", "cursor", "--yes")
+    written = (tmp_path / "nowhere" / "deep" / "x.json").is_file()
+    undone = pepys("setup", "cursor", "--remove", "--yes")
+
+    assert written
+    assert undone.status == 0
+    assert tree(home) == before
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("linked", [False, True], ids=["itself", "through a link"])
+def test_a_file_that_its_owner_made_read_only_is_written_by_force_alone(
+    linked: bool, agents: Path, pepys: Pepys
+) -> None:
+    config, before = agents / ".cursor" / "mcp.json", tree(agents)
+    if linked:
+        config.rename(agents / "dotfile")
+        config.symlink_to(agents / "dotfile")
+        before = tree(agents)
+    config.chmod(0o400)
+
+    refused = pepys("setup", "cursor", "--yes")
+    untouched = tree(agents)
+    forced = pepys("setup", "cursor", "--yes", "--force")
+    mode = stat.S_IMODE(config.stat().st_mode)
+    same = pepys("setup", "cursor", "--yes")
+    kept = pepys("setup", "cursor", "--remove", "--yes")
+    removed = pepys("setup", "cursor", "--remove", "--yes", "--force")
+
+    assert [run.status for run in (refused, forced, same, kept, removed)] == [5, 0, 0, 5, 0]
+    assert f"{config} is read-only." in refused.stderr
+    assert untouched == before
+    assert mode == 0o400
+    assert tree(agents) == before
+    assert stat.S_IMODE(config.stat().st_mode) == 0o400
+
+
 # Asking
 
 
@@ -798,6 +840,27 @@ def test_a_project_sends_pepys_nowhere_else(agents: Path, pepys: Pepys, tmp_path
     assert not (tmp_path / "skills").exists()
 
 
+@pytest.mark.parametrize("options", [[], ["--force"]])
+def test_a_folder_that_leads_out_of_the_project_is_told_once(
+    options: list[str], agents: Path, pepys: Pepys, tmp_path: Path
+) -> None:
+    project, elsewhere = tmp_path / "shop", tmp_path / "elsewhere"
+    project.mkdir()
+    (elsewhere / "skills" / "recall").mkdir(parents=True)
+    (elsewhere / "skills" / "recall" / "SKILL.md").write_text("theirs")
+    (project / ".gemini").symlink_to(elsewhere)
+
+    found = pepys("setup", "gemini-cli", "--project", "--yes", "--cwd", str(project), "--json", *options)
+
+    (error,) = found.json["targets"][0]["errors"]
+    assert error["code"] == "setup_refused"
+    assert error["message"] == (
+        f"{project / '.gemini'} cannot be changed: it leads out of the project, to {elsewhere}."
+    )
+    assert tree(elsewhere)["skills/recall/SKILL.md"] == b"theirs"
+    assert not (elsewhere / "settings.json").exists()
+
+
 def test_a_host_is_not_set_up_for_one_project(agents: Path, pepys: Pepys) -> None:
     found = pepys("setup", "pi", "--project", "--yes")
 
@@ -835,9 +898,57 @@ def test_targets_on_this_machine_are_listed_with_their_states(
         "windsurf": (True, "not installed"),
         "zed": (False, "not installed"),
     }
+    told = {re.split("  +", line)[0]: line for line in listed.stdout.splitlines()}
+    assert re.fullmatch(r"Pi \(pi\) +Pepys not set up", told["Pi (pi)"])
+    assert re.fullmatch(r"Cursor \(cursor\) +Pepys set up", told["Cursor (cursor)"])
+    assert re.fullmatch(r"Codex \(codex\) +Pepys outdated +`pepys setup codex` brings .*", told["Codex (codex)"])
+    assert re.fullmatch(
+        r"Claude Code \(claude-code\) +conflict +mcpServers\.pepys in .*", told["Claude Code (claude-code)"]
+    )
     assert "zed" not in listed.stdout
     assert "Not found on this machine: zed" in listed.stderr
     assert "pepys setup pi omp gemini-cli opencode vscode windsurf" in listed.stderr
+
+
+@pytest.mark.parametrize(
+    ("there", "found"),
+    [
+        (["shared/settings.json", "shared/auth.json"], {"pi"}),
+        (["shared/config.yml", "shared/models.db"], {"omp"}),
+        (["shared/settings.json", "shared/agent.db"], {"pi", "omp"}),
+        (["shared/trust.json", ".omp/agent/history.db"], {"pi", "omp"}),
+        (["shared/sessions/none", "bin/omp"], {"omp"}),
+        (["shared/sessions/none", "bin/pi"], {"pi"}),
+    ],
+)
+def test_of_hosts_whose_directory_is_named_alike_those_are_found_that_are_used(
+    there: list[str], found: set[str], home: Path, pepys: Pepys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", "~/shared")
+    monkeypatch.setenv("PATH", os.pathsep.join(["bin", str(home / "bin")]))
+    for name in there:
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).touch()
+
+    listed = pepys("setup")
+
+    states = {row["target"] for row in pepys("setup", "--json").json["targets"] if row["found"]}
+    assert states == found
+    assert f"Set them up: pepys setup {' '.join(sorted(found, reverse=True))}" in listed.stderr
+
+
+def test_a_changed_file_of_pi_is_not_told_as_omps(home: Path, pepys: Pepys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", "~/shared")
+    monkeypatch.setenv("PATH", "")
+    (home / "shared").mkdir()
+    (home / "shared" / "settings.json").write_text("{}")
+    pepys("setup", "pi", "--yes", "--no-index")
+    changed = home / "shared" / "extensions" / "pepys" / "launch.json"
+    changed.write_text("{}")
+
+    checks = pepys("doctor", "--json").json["checks"]
+
+    assert [check["subject"] for check in checks if str(changed) in check["finding"]] == ["Pi"]
 
 
 def test_doctor_tells_of_each_agent_whether_pepys_starts_in_it(

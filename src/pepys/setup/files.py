@@ -32,8 +32,8 @@ def look(pieces: Iterable[Piece], known: Ledger, owner: Owner) -> dict[Path, See
     within = Path(owner.project) if owner.project else None
     for piece in pieces:
         if isinstance(piece, OwnFile):
-            if trouble := _barred(piece.folder):
-                seen[piece.folder] = Seen(None, trouble)
+            if (folder := _folder(piece.folder, within)).trouble:
+                seen[piece.folder] = folder
                 continue
             for path in _inside(piece.folder):
                 seen.setdefault(path, _seen(path, within, follow=False))
@@ -61,7 +61,8 @@ def carry_out(plan: Plan, env: Mapping[str, str]) -> tuple[Path, ...]:
             known = ledger.load(env)
             for change in plan.changes:
                 kept = change.kept or known.files[change.path]
-                if (found := _seen(change.path, None, follow=kept.written is not None)) != Seen(change.before):
+                found = _seen(change.path, None, follow=kept.written is not None)
+                if found.trouble or found.data != change.before:
                     what = found.trouble or "it has changed just now"
                     raise SetupConflict(f"{change.path} was left alone: {what}.", hint="Run this again.")
             return tuple(copy for change in plan.changes if (copy := _carried_out(change, env)) is not None)
@@ -77,46 +78,62 @@ def _carried_out(change: Change, env: Mapping[str, str]) -> Path | None:
     spare = ledger.keep_replaced(change.path, change.before, env) if change.spare and change.before else None
     files = {path: kept for path, kept in known.files.items() if path != change.path}
     folders = set(known.folders)
+    real = Path(os.path.realpath(change.path))  # a link may lead to where no folder is yet
     if change.kept is not None:
         files[change.path] = change.kept
         if change.after is not None:
-            folders |= {str(folder) for folder in change.path.parents if not folder.exists()}
+            folders |= {str(folder) for folder in real.parents if not folder.exists()}
         # Known first, written after: who is killed in between has written nothing, and can tell.
         ledger.save(Ledger(files, tuple(sorted(folders))), env)
-    real = Path(os.path.realpath(change.path))
     if change.writes and change.after is not None:
         mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else 0o600
         paths.write_whole(real, change.after, mode)
     elif change.writes:
         real.unlink()
     if change.kept is None:
-        folders -= set(_emptied(change.path, folders))
+        folders -= set(_emptied(real, folders))
         ledger.save(Ledger(files, tuple(sorted(folders))), env)
         ledger.drop_originals(Ledger(files), env)
     return spare
 
 
-def _emptied(path: Path, folders: set[str]) -> list[str]:
-    """The folders around *path* that Pepys made and that are empty now: they are removed."""
+def _emptied(real: Path, folders: set[str]) -> list[str]:
+    """The folders around *real*, a path without links, that Pepys made and that are empty now: they are removed."""
+    made = {os.path.realpath(folder): folder for folder in folders}
     gone = []
-    for folder in path.parents:
-        if str(folder) in folders:
+    for folder in real.parents:
+        if str(folder) in made:
             try:
                 folder.rmdir()
             except FileNotFoundError:
                 pass
             except OSError:  # something is in it
                 break
-            gone.append(str(folder))
+            gone.append(made[str(folder)])
     return gone
 
 
-def _barred(folder: Path) -> str:
-    """Why *folder* cannot be Pepys's, whatever is in it; empty when it can."""
+def _folder(folder: Path, within: Path | None) -> Seen:
+    """Whether *folder* can be Pepys's, whatever is in it; *within* is that of `_seen`."""
+    if (outside := _outside(folder, within)) is not None:
+        return outside
     if folder.is_symlink():
-        return "it is a symbolic link"
+        return Seen(None, "it is a symbolic link")
     nearest = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
-    return "" if nearest.is_dir() else f"{nearest} is no folder"
+    return Seen() if nearest.is_dir() else Seen(None, f"{nearest} is no folder")
+
+
+def _outside(path: Path, within: Path | None) -> Seen | None:
+    """What is told of *path* where links lead it out of *within*: the first that does."""
+    if within is None or _lies(path, within):
+        return None
+    inside = (each for each in reversed((path, *path.parents)) if within in each.parents)
+    link = next((each for each in inside if not _lies(each, within)), path)
+    return Seen(None, f"it leads out of the project, to {os.path.realpath(link)}", link)
+
+
+def _lies(path: Path, within: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(within))
 
 
 def _inside(folder: Path) -> list[Path]:
@@ -137,13 +154,13 @@ def _seen(path: Path, within: Path | None, *, follow: bool) -> Seen:
         follow: Whether it may be a symbolic link, as those that keep their configuration under version control have.
     """
     try:
+        if (outside := _outside(path, within)) is not None:
+            return outside
         if path.is_symlink() and not follow:
             return Seen(None, "it is a symbolic link")
-        real = Path(os.path.realpath(path))
-        if within is not None and not real.is_relative_to(os.path.realpath(within)):
-            return Seen(None, f"it leads out of the project, to {real}")
-        with open(os.open(real, _OPEN), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        with open(os.open(os.path.realpath(path), _OPEN), "rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if not stat.S_ISREG(mode):
                 return Seen(None, "it is no regular file")
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
@@ -152,4 +169,7 @@ def _seen(path: Path, within: Path | None, *, follow: bool) -> Seen:
         return Seen(None, "one of the folders above it is a file")
     except OSError as error:
         return Seen(None, (error.strerror or str(error)).lower())
-    return Seen(data) if len(data) <= MAX_BYTES else Seen(None, "it is over 64 MiB")
+    if len(data) > MAX_BYTES:
+        return Seen(None, "it is over 64 MiB")
+    # Asked of the mode: to a superuser every file is writable.
+    return Seen(data, locked=not mode & stat.S_IWUSR)

@@ -21,6 +21,8 @@ class Seen(NamedTuple):
 
     data: bytes | None = None  # None: there is none
     trouble: str = ""  # why it can be neither read nor written
+    where: Path | None = None  # what the trouble is with; None: the file itself
+    locked: bool = False  # whether its owner has made it read-only
 
 
 class Change(NamedTuple):
@@ -71,7 +73,7 @@ def install(
         force: Take the place of what is not Pepys's, or was changed since Pepys wrote it.
     """
     setting_up = _SettingUp(wanted, seen, ledger, originals, version, force)
-    return _collected(wanted.owner, setting_up.steps())
+    return _collected(wanted.owner, setting_up.steps(), seen, force)
 
 
 def removal(
@@ -87,18 +89,26 @@ def removal(
         _taken_back(path, kept, owner, seen.get(path, Seen()), originals, force)
         for path, kept in ledger.of(owner).items()
     )
-    return _collected(owner, steps)
+    return _collected(owner, steps, seen, force)
 
 
-def _collected(owner: Owner, steps: Iterator[Change | PepysError | None]) -> Plan:
+def _collected(
+    owner: Owner, steps: Iterator[Change | PepysError | None], seen: Mapping[Path, Seen], force: bool
+) -> Plan:
     changes: list[Change] = []
-    conflicts: list[PepysError] = []
+    conflicts: dict[str, PepysError] = {}  # by message: what is in the way of many files is told once
     for step in steps:
-        if isinstance(step, Change):
-            changes.append(step)
+        if isinstance(step, PepysError):
+            conflicts.setdefault(step.message, step)
+        elif step is not None and step.writes and not force and seen.get(step.path, Seen()).locked:
+            locked = SetupConflict(
+                f"{step.path} is read-only.",
+                hint="Make it writable; or --force writes it all the same, and it stays read-only.",
+            )
+            conflicts.setdefault(locked.message, locked)
         elif step is not None:
-            conflicts.append(step)
-    return Plan(owner, tuple(changes), tuple(conflicts))
+            changes.append(step)
+    return Plan(owner, tuple(changes), tuple(conflicts.values()))
 
 
 class _SettingUp(NamedTuple):
@@ -119,7 +129,7 @@ class _SettingUp(NamedTuple):
         refused = {folder for folder in folders if self._seen(folder).trouble}
         for folder in sorted(folders):
             if folder in refused:
-                yield _refusal(folder, self._seen(folder).trouble)
+                yield _barred(folder, self._seen(folder))
             elif self._is_foreign(folder):
                 yield from self._cleared(folder, pieces)
                 refused |= set() if self.force else {folder}
@@ -149,14 +159,14 @@ class _SettingUp(NamedTuple):
         for path in inside:
             found = self._seen(path)
             if found.trouble:
-                yield _refusal(path, found.trouble)
+                yield _barred(path, found)
             elif path not in pieces and found.data is not None:
                 yield self._change(path, found.data, None, before=found.data)
 
     def _file(self, piece: OwnFile) -> Change | PepysError | None:
         seen, kept = self._seen(piece.path), self.ledger.files.get(piece.path)
         if seen.trouble:
-            return _refusal(piece.path, seen.trouble)
+            return _barred(piece.path, seen)
         if seen.data == piece.data:
             return self._owned(piece.path, seen.data, kept or self._kept(None, piece.data))
         if seen.data is None:
@@ -172,7 +182,7 @@ class _SettingUp(NamedTuple):
     def _setting(self, piece: Setting) -> Change | PepysError | None:
         seen, kept = self._seen(piece.path), self.ledger.files.get(piece.path)
         if seen.trouble:
-            return _refusal(piece.path, seen.trouble)
+            return _barred(piece.path, seen)
         try:
             return self._changed_setting(piece, seen.data, kept)
         except Malformed as error:
@@ -235,7 +245,7 @@ def _taken_back(
     if others:
         return Change(path, seen.data, seen.data, kept._replace(owners=others), originals.get(kept.before or ""))
     if seen.trouble:
-        return _refusal(path, seen.trouble)
+        return _barred(path, seen)
     if kept.before is not None and kept.before not in originals and kept.written is None:
         return SetupRefused(f"What {path} was before is lost.", hint="Remove it by hand.")
     original = originals.get(kept.before) if kept.before else None
@@ -294,6 +304,10 @@ def _starts_pepys(there: object) -> bool:
     words = [*(command if isinstance(command, list) else [command]), *(args if isinstance(args, list) else [])]
     names = [PurePath(word).stem if isinstance(word, str) else "" for word in words]
     return ("pepys", "mcp") in pairwise(names)
+
+
+def _barred(path: Path, seen: Seen) -> SetupRefused:
+    return _refusal(seen.where or path, seen.trouble)
 
 
 def _refusal(path: Path, reason: str) -> SetupRefused:

@@ -47,6 +47,14 @@ class Machine(NamedTuple):
         """The directory *name* of the user's configuration directory."""
         return self.named("XDG_CONFIG_HOME", self.home / ".config") / name
 
+    def programs(self, name: str) -> Iterator[Path]:
+        """The places in which the shell would look for the program *name*."""
+        suffixes = (".exe", ".cmd") if self.platform == "win32" else ("",)
+        for directory in self.around.env.get("PATH", "").split(os.pathsep):
+            # A relative one is whatever the working directory makes of it.
+            if os.path.isabs(directory):
+                yield from (Path(directory, name + suffix) for suffix in suffixes)
+
     def application(self, name: str) -> Path:
         """The directory in which a desktop application keeps its configuration."""
         match self.platform:
@@ -89,11 +97,20 @@ class _Host(NamedTuple):
 
     name: str
     title: str
+    keeps: tuple[str, ...]  # files in an agent directory that it writes, and no other host
     reads_others: bool = False  # whether it starts MCP servers that a project has for other agents
     extra: str = ""
 
     def traces(self, machine: Machine) -> tuple[Path, ...]:
-        return (self._agent_dir(machine),)
+        directory = self._agent_dir(machine)
+        others = (host for name, host in HOSTS.items() if name != self.name)
+        if directory not in {Path(host.agent_dir(machine.around)) for host in others}:
+            return (directory,)
+        # One variable, or option, names the directory of both: that it is there does not tell who uses it.
+        alone = {name: value for name, value in machine.around.env.items() if name != "PI_CODING_AGENT_DIR"}
+        default = HOSTS[self.name].agent_dir(machine.around._replace(agent_dir=None, env=alone))
+        kept = (directory / name for name in self.keeps)
+        return (*kept, Path(default), *machine.programs(self.name))
 
     def pieces(self, machine: Machine) -> tuple[Piece, ...]:
         folder = self._agent_dir(machine) / "extensions" / NAME
@@ -204,8 +221,13 @@ def _zed(machine: Machine) -> Path:
 
 
 TARGETS: Mapping[str, Target] = {
-    "pi": _Host("pi", "Pi"),
-    "omp": _Host("omp", "OMP", reads_others=True),
+    "pi": _Host("pi", "Pi", ("settings.json", "auth.json", "trust.json")),
+    "omp": _Host(
+        "omp",
+        "OMP",
+        ("config.yml", "config.yaml", "models.yml", "models.yaml", "agent.db", "models.db"),
+        reads_others=True,
+    ),
     "claude-code": _Client(
         "Claude Code",
         _claude,

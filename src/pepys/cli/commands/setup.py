@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 UNWRITTEN = 2
 """Exit status where something was to be written, nobody could be asked, and --yes was not given."""
 
-_STYLES = {"installed": "green", "outdated": "yellow", "conflict": "bold red", "not installed": "dim"}
+_STATES = {  # in words, which are about Pepys and not about the agent, and their style
+    "installed": ("Pepys set up", "green"),
+    "outdated": ("Pepys outdated", "yellow"),
+    "conflict": ("conflict", "bold red"),
+    "not installed": ("Pepys not set up", "dim"),
+}
 _DIFF = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -258,12 +263,14 @@ def _list(standings: Sequence[Standing], out: Output) -> int:
         )
         return 0
     shown = [each for each in standings if each.found or each.kept]
-    rows = [(Span(each.target, "bold"), Span(each.state, _STYLES[each.state]), Span(_remark(each))) for each in shown]
+    rows = [_row(each) for each in shown]
     if out.stdout.isatty():
-        out.table(([name], [state], [remark]) for name, state, remark in rows)
+        out.table(rows)
     else:
-        for name, state, remark in rows:
-            out.line(f"{name.text:<12}  {state.text:<13}  {remark.text}".rstrip())
+        cells = [["".join(span.text for span in cell) for cell in row] for row in rows]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        for row in cells:
+            out.line("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
     others = [each.target for each in standings if each not in shown]
     if others:
         out.note(Span(f"Not found on this machine: {', '.join(others)}", "dim"))
@@ -273,9 +280,13 @@ def _list(standings: Sequence[Standing], out: Output) -> int:
     return 0
 
 
+def _row(each: Standing) -> tuple[list[Span], list[Span], list[Span]]:
+    words, style = _STATES[each.state]
+    name = [Span(TARGETS[each.target].title, "bold"), Span(f" ({each.target})", "dim")]
+    return name, [Span(words, style)], [Span(_remark(each))]
+
+
 def _remark(each: Standing) -> str:
     if each.problem is not None:
         return each.problem.message
-    if each.state == "outdated":
-        return f"`pepys setup {each.target}` brings it up to date"
-    return TARGETS[each.target].title
+    return f"`pepys setup {each.target}` brings it up to date" if each.state == "outdated" else ""
