@@ -54,12 +54,12 @@ def test_keys_paste_and_resizing_reach_the_picker(desk: Desk, picker: Picker) ->
         "─ Memory " + "─" * 51,
         "All · 3 project, 0 global",
         "",
-        "  project one",
-        "  project 日本語のメモ",
-        "❯ project use bun and npm",
+        "   project one",
+        "   project 日本語のメモ",
+        "❯  project use bun and npm",
         "",
     ]
-    assert seen[1][4:6] == ["  project 日本語のメモ", "❯ project use bun and n…"]
+    assert seen[1][4:6] == ["   project 日本語のメモ", "❯  project use bun and …"]
     assert seen[2][1].startswith("Project")
     assert desk.listed() == ["one", "use bun and npm"]
     assert not picker.is_running

@@ -408,6 +408,15 @@ def test_the_tree_marks_where_the_conversation_stands(shell: Shell) -> None:
     ]
 
 
+@pytest.mark.parametrize("mode", ["tui", "rpc"])
+def test_a_tree_for_a_person_is_drawn_with_lines_whatever_the_host_s_mode(shell: Shell, mode: str) -> None:
+    branched(shell)
+
+    told = shell.told("/pepys tree", Person(), mode=mode)
+
+    assert told.splitlines()[1:3] == ["● a  user  Why do we oversell?", "├─○ b  assistant  Let us lock."]
+
+
 def test_the_tree_is_drawn_as_wide_as_the_terminal(shell: Shell) -> None:
     branched(shell)
 

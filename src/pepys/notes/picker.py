@@ -304,7 +304,7 @@ FRAME = 6
 """Lines beside the notes: title, summary, blank, range, blank, hints. A message takes more."""
 
 _TAGS: dict[Scope, str] = {"project": "project ", "global": "global  "}
-_INDENT = 2 + len(_TAGS["project"])
+_INDENT = 3 + len(_TAGS["project"])  # the focus, the mark, a space
 _BROWSE = ("e edit", "a add", "d forget", "m merge", "p move", "s scope", "r reload", "Esc close")
 _EMPTY = ("a add", "s scope", "r reload", "Esc close")
 _MARKED = ("m merge with this", "p move", "s scope", "Esc unmark")
@@ -394,7 +394,7 @@ def _row(row: Row, state: State, columns: int) -> Line:
     return _cut(
         (
             Run("❯" if focused else " ", "focus"),
-            Run("●" if marked else " ", "mark"),
+            Run("● " if marked else "  ", "mark"),
             Run(_TAGS[row.scope], "tag"),
             Run(text, look),
         ),
@@ -416,7 +416,7 @@ def _written(editor: Editor, columns: int, room: int) -> list[Line]:
             runs.append(Run(cell.shown, "cursor" if at == cursor else ""))
             on = number if at == cursor else on
             at += 1
-        lead = (Run("❯ ", "focus"), Run(_TAGS[editor.scope], "tag")) if not number else (Run(" " * _INDENT),)
+        lead = (Run("❯  ", "focus"), Run(_TAGS[editor.scope], "tag")) if not number else (Run(" " * _INDENT),)
         found.append(_cut((*lead, *_joined(runs)), columns))
     begin = min(max(on - room // 2, 0), max(len(found) - room, 0))
     return found[begin : begin + room]
