@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 
 import pytest
 from hypothesis import given
@@ -148,3 +149,15 @@ def test_an_id_is_of_path_heading_content_and_number() -> None:
 
 def test_anchors_are_not_searched() -> None:
     assert without_comments("### 10:00\n<!-- session:a turn:b transcript:/c -->\n- one") == "### 10:00\n\n- one"
+
+
+def test_a_line_of_millions_of_characters_is_cut_in_a_time_that_grows_with_it() -> None:
+    def seconds(words: int) -> float:
+        line = "- " + "word " * words
+        begun = time.process_time()
+        cut = list(pieces(line))
+        assert "".join(piece.text for piece in cut).count("word") == words
+        return time.process_time() - begun
+
+    seconds(1_000)
+    assert seconds(1_600_000) < 40 * max(seconds(100_000), 0.01)  # sixteen times as long; cut by copying, some 250

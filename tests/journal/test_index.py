@@ -135,6 +135,11 @@ def test_what_was_written_is_found_by_its_words_best_first(home: Home) -> None:
         ("我们把热缓存迁移到了 Redis", "缓存迁移"),
         ("支付回调的签名校验失败", "签名"),
         ("データベースのデッドロック", "デッドロックの原因"),
+        ("die Straße heißt jetzt Größe", "strasse"),
+        ("die Straße heißt jetzt Größe", "GROSSE"),
+        ("数据库连接池的大小改成了二十，因为超时太多", "连接数为什么改了？"),
+        ("前端按钮改成蓝色", "按钮是什么颜色？"),
+        ("the \x1b[31mredword\x1b[0m of a log, \x1b]8;;https://example.org\x07linked\x1b]8;;\x07", "redword linked"),
         ("사용자는 데이터베이스를 모킹하지 않는다", "데이터베이스"),
     ],
 )
@@ -142,6 +147,32 @@ def test_words_are_found_in_other_forms_in_identifiers_and_without_spaces(home: 
     home.write(MONDAY, entry("10:00", text), *(entry("11:00", f"something else {number}") for number in range(9)))
 
     assert home.find(query)[:1] == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("数据库连接池的大小改成了二十，因为超时太多", "连接数为什么改了？"),
+        ("前端按钮改成蓝色", "按钮是什么颜色？"),
+    ],
+)
+def test_a_question_without_spaces_finds_the_only_entry_that_shares_a_word_with_it(
+    home: Home, text: str, question: str
+) -> None:
+    home.write(MONDAY, entry("10:00", text))
+
+    assert home.find(question) == [text]
+
+
+def test_a_word_in_colour_is_worth_as_much_as_one_without(home: Home) -> None:
+    home.write(MONDAY, entry("10:00", "the \x1b[31mredword\x1b[0m"), entry("11:00", "the \x1b[1;32mgre\x1b[0men"))
+    home.index.refresh()
+
+    (red,) = home.index.search("redword", 1)
+    (green,) = home.index.search("green", 1)
+
+    assert (red.relevance, green.relevance) == (1.0, 1.0)
+    assert "\x1b[31m" in red.chunk.text
 
 
 @pytest.mark.requirement("journal.index.anchors")

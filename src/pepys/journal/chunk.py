@@ -98,11 +98,12 @@ def _runs(lines: Sequence[str], most: int, overlap: int) -> Iterator[tuple[int, 
 
 
 def _sentences(text: str, most: int) -> Iterator[str]:
-    while len(text) > most:
-        cut = max((found.end() for found in _sentence_end().finditer(text[:most])), default=most)
-        yield text[:cut]
-        text = text[cut:]
-    yield text
+    at = 0  # what is left is not copied each time: a line may have millions of characters
+    while len(text) - at > most:
+        cut = max((found.end() for found in _sentence_end().finditer(text, at, at + most)), default=at + most)
+        yield text[at:cut]
+        at = cut
+    yield text[at:]
 
 
 @lru_cache(1)

@@ -17,6 +17,18 @@ _HEADING = re.compile(r"#{1,6}[ \t]")
 _CLOCK = re.compile(r"(?:Session |Memory Compact )?\d\d:\d\d")
 
 
+_ESCAPE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"  # titles, links
+    r"|\x1b[ -/]*[0-~]"
+)
+
+
+def searched(text: str) -> str:
+    """What is looked at of a chunk: no anchor, and no terminal escape, which would be a part of the word after it."""
+    return _ESCAPE.sub("", without_comments(text))
+
+
 def described(path: str, text: str) -> str:
     """What the words of a chunk are taken from: its day, its heading, its text; not its anchor.
 
@@ -24,12 +36,12 @@ def described(path: str, text: str) -> str:
         path: Of its file, relative to the store.
         text: Of the chunk.
     """
-    return f"{_dated(path)}\n{without_comments(text)}"
+    return f"{_dated(path)}\n{searched(text)}"
 
 
 def tail(text: str) -> str:
     """The end of a chunk, as the next one is indexed with it."""
-    return without_comments(text)[-TAIL_CHARS:]
+    return searched(text)[-TAIL_CHARS:]
 
 
 def bullets(pieces: Sequence[Piece]) -> tuple[list[int], list[str]]:
@@ -37,7 +49,7 @@ def bullets(pieces: Sequence[Piece]) -> tuple[list[int], list[str]]:
     owners, texts = [], []
     for number, piece in enumerate(pieces):
         heading = "" if _CLOCK.fullmatch(piece.heading) else piece.heading
-        for bullet in _split(without_comments(piece.text)):
+        for bullet in _split(searched(piece.text)):
             owners.append(number)
             texts.append(f"{heading}\n{bullet}" if heading else bullet)
     return owners, texts

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pepys.journal import terms, vectors
 from pepys.journal.base import Hit
-from pepys.journal.described import described, tail
+from pepys.journal.described import described, searched, tail
 from pepys.journal.directory import count
 from pepys.journal.embedders.base import EmbedderFailed
 from pepys.journal.fusion import Ranked, calibrated, fused, rarity, share
 from pepys.journal.ledger import file_of, number_of
-from pepys.text import plain
 
 if TYPE_CHECKING:
     from pepys.journal.directory import Directory
@@ -132,7 +131,7 @@ class Finding:
             old = self._directory.known().get(path)
             indexed = set(self._directory.ledger().ids(old.id)) if old else set()
             for id_, piece in self._files.pieces(path):
-                said = plain(piece.text)
+                said = terms.form(searched(piece.text))
                 if bytes.fromhex(id_) not in indexed and any(term in said for term in looked_for):
                     present = frozenset(terms.indexed(described(path, piece.text)))
                     found = sum(term in present for term in asked) / len(asked)
@@ -143,7 +142,8 @@ class Finding:
     def _shared(self, query: str) -> Callable[[int], float]:
         """How much of *query* the chunk at a place holds, 0 to 1."""
         lexicon = self._directory.words()
-        rare = {term: rarity(lexicon.documents, lexicon.frequency(term)) for term in terms.asked(query)}
+        frequencies = {term: lexicon.frequency(term) for term in terms.asked(query)}
+        rare = {term: terms.telling(term, n) * rarity(lexicon.documents, n) for term, n in frequencies.items()}
         known = self._paths()
 
         def shared(place: int) -> float:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from pepys.index.transaction import transaction
 from pepys.model.source import Stamp
 
-SCHEMA = "2"
+SCHEMA = "3"
 
 _BUSY_MS = 10_000
 _READER_MS = 500  # readers are done within milliseconds, or have forgotten to end

@@ -17,6 +17,7 @@ from pepys.journal import terms
 from pepys.journal.base import BackendMissing, Chunk, Hit, NeverIndexed, Place, Refreshed, Status
 from pepys.journal.chunk import Piece
 from pepys.journal.embedders.base import EmbedderFailed
+from pepys.journal.described import searched
 from pepys.journal.files import markdown
 from pepys.journal.fusion import Calibration, Ranked, calibrated, fused, rarity, share
 from pepys.journal.memsearch import Indexing
@@ -468,11 +469,10 @@ def _hits(
         means: What cosines mean here.
     """
     numbers = _numbered(rows)
-    present = {
-        id_: frozenset(terms.indexed(cutting.without_comments(str(row["content"])))) for id_, row in rows.items()
-    }
+    present = {id_: frozenset(terms.indexed(searched(str(row["content"])))) for id_, row in rows.items()}
     # How many rows of the collection hold a term is not told; of the best ones for the query, it is known.
-    rare = {term: rarity(count, sum(term in found for found in present.values())) for term in terms.asked(query)}
+    known = {term: sum(term in found for found in present.values()) for term in terms.asked(query)}
+    rare = {term: terms.telling(term, frequency) * rarity(count, frequency) for term, frequency in known.items()}
     by_number = {numbers[id_]: id_ for id_ in rows}
     lexical = {numbers[id_]: score for id_, score in words.items() if id_ in rows}
     dense = {numbers[id_]: cosine for id_, cosine in cosines.items() if id_ in rows}
