@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from pepys import config
 from pepys.errors import PepysError
 from pepys.model.source import DIAGNOSTICS, Kind
-from pepys.spelling import size
+from pepys.spelling import counted, size
 
 if TYPE_CHECKING:
     from pepys.index.history import History
@@ -28,7 +28,11 @@ class Check(NamedTuple):
     step: str = ""  # what to do about it
 
 
-_KINDS: Mapping[Kind, str] = {"session": "session(s)", "subagent": "of sub-agents", "archived": "archived"}
+_KINDS: Mapping[Kind, tuple[str, str]] = {  # what one is called, and what others are
+    "session": ("session", "sessions"),
+    "subagent": ("of sub-agents", "of sub-agents"),
+    "archived": ("archived", "archived"),
+}
 
 _HARMLESS = "Nothing to do: nothing was lost."
 _DAMAGED = "All other lines are searchable. Pepys never mends session files; restore the file if you have a copy of it."
@@ -98,7 +102,7 @@ def _roots(history: History) -> Iterator[Check]:
     counts = Counter((found.root, found.host, found.kind) for found in seen.found.values())
     for root in history.roots:
         found = {words: counts[root.path, root.host, kind] for kind, words in _KINDS.items()}
-        kinds = [f"{count} {words}" for words, count in found.items() if count]
+        kinds = [counted(count, *words) for words, count in found.items() if count]
         there = ", ".join(kinds) or ("no sessions" if os.path.isdir(root.path) else "not there")
         # A folder that a host has not made is no finding; that there is nothing anywhere is one, below.
         yield Check(f"{root.host} sessions", "ok", f"{root.path}: {there}")
@@ -143,9 +147,13 @@ def _index(history: History) -> Iterator[Check]:
         yield Check("index", "note", f"{directory} {status.trouble}", "`pepys index` rebuilds it now.")
     else:
         sizes = f"{size(status.index_bytes)} for {size(status.source_bytes)} of sessions"
-        yield Check("index", "ok", f"{status.sources} sessions, {status.records} records; {sizes}")
+        yield Check(
+            "index", "ok", f"{counted(status.sources, 'session')}, {counted(status.records, 'record')}; {sizes}"
+        )
     if status.interrupted:
         yield Check("index", "note", "a run was interrupted", "The next search, or `pepys index`, finishes it.")
     for code, count in sorted(status.diagnostics.items()):
         meaning = DIAGNOSTICS[code][1] if code in DIAGNOSTICS else code
-        yield Check("session files", "note", f"{meaning} ({code}, {count} times)", _STEPS.get(code, _HARMLESS))
+        yield Check(
+            "session files", "note", f"{meaning} ({code}, {counted(count, 'time')})", _STEPS.get(code, _HARMLESS)
+        )

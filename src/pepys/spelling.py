@@ -1,4 +1,4 @@
-"""How names are spelled outside of Python, which known name was probably meant, and sizes in words."""
+"""How names are spelled outside of Python, which known name was probably meant; sizes and counts in words."""
 
 from __future__ import annotations
 
@@ -28,6 +28,21 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     """` (did you mean x?)`, or nothing when no *known* name resembles *name*."""
     close = nearest(name, known)
     return f" (did you mean {close[0]}?)" if close else ""
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """So many things: `1 note`, `2 notes`; the other arguments are those of `form`."""
+    return f"{count} {form(count, one, many)}"
+
+
+def form(count: int, one: str, many: str = "") -> str:
+    """The words for so many things, without their number.
+
+    Args:
+        one: The words for one; what else depends on the number may be among them, such as a verb.
+        many: The words for any other number; empty for *one* with an s.
+    """
+    return one if count == 1 else many or one + "s"
 
 
 def size(count: float) -> str:

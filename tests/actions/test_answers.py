@@ -140,7 +140,7 @@ def test_the_verdict_of_coverage_is_told_with_its_reasons(diary: Diary) -> None:
 
     torn = answers.text("memory.recall", diary.recall("absent"))
 
-    assert "Complete: 1 of 1 sessions in scope were searched." in whole
+    assert "Complete: 1 of 1 session in scope was searched." in whole
     assert "Incomplete, so that nothing found proves nothing" in torn
     assert "torn_tail: a source ends in an unfinished line." in torn
 
@@ -225,7 +225,7 @@ def test_a_search_of_events_that_found_nothing_says_why_and_what_finds_more(diar
         ((ref, args),) = calls(text, "this finds more")
 
         assert text.startswith("No events.")
-        assert '1 events hold "mug".' in text
+        assert '1 event holds "mug".' in text
         assert workspace.call(ref, args)["hits"]
 
 

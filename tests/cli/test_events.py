@@ -109,7 +109,7 @@ def test_when_nothing_is_found_it_says_why(pepys: Pepys, shop_sessions: tuple[st
 
     notes = run.stderr.splitlines()
     assert (run.status, run.stdout) == (0, "")
-    assert notes[:3] == ["No hits.", "      1 events hold conditional", "      0 events hold nowhere"]
+    assert notes[:3] == ["No hits.", "      1 event holds conditional", "      0 events hold nowhere"]
     retry = shlex.split(notes[4].removeprefix("This finds more: "))
     assert [hit["entryId"] for hit in pepys(*retry[1:]).json["hits"]] == ["c"]
 
@@ -305,7 +305,7 @@ def test_a_folder_that_removes_everything_is_told(pepys: Pepys, shop_sessions: t
     run = pepys("events", "search", "conditional", "--in", "/shop/src", *shop_sessions)
 
     notes = run.stderr.splitlines()
-    assert notes[1] == "      0 of 1 matches pass --in"
+    assert notes[1] == "      0 of 1 found without filters pass --in"
     retry = shlex.split(notes[-1].removeprefix("This finds more: "))
     assert [hit["entryId"] for hit in pepys(*retry[1:]).json["hits"]] == ["c"]
 

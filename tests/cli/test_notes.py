@@ -156,7 +156,7 @@ def test_the_files_are_told(pepys: Pepys, project: Path, home: Path) -> None:
 def test_a_reload_counts(pepys: Pepys, project: Path) -> None:
     pepys("notes", "add", "a")
 
-    assert pepys("notes", "reload").stdout == "project 1 notes\nglobal  0 notes\n"
+    assert pepys("notes", "reload").stdout == "project 1 note\nglobal  0 notes\n"
     told = pepys("notes", "reload", "--json").json["project"]
     assert told == {"read": True, "notes": 1, "added": [], "removed": []}
 
@@ -206,7 +206,7 @@ def test_without_a_terminal_clearing_needs_a_yes(pepys: Pepys, project: Path) ->
     refused = pepys("notes", "clear")
 
     assert (refused.status, "- a\n" in written(project)) == (2, True)
-    assert pepys("notes", "clear", "--yes", "project").stderr.startswith("Removed 1 notes from project memory.")
+    assert pepys("notes", "clear", "--yes", "project").stderr.startswith("Removed 1 note from project memory.")
     assert "- a" not in written(project)
 
 
@@ -349,7 +349,7 @@ def test_on_a_terminal_clearing_asks(
     on_terminal(monkeypatch)
 
     assert pepys("notes", "clear").status == 0
-    assert asked == ["Remove all 1 notes of project memory? y/N "]
+    assert asked == ["Remove the only note of project memory? y/N "]
     assert ("- a" in written(project)) == left
 
 

@@ -381,7 +381,7 @@ def test_a_person_is_asked_before_notes_are_cleared(machine: Machine) -> None:
         return str(answer["notices"][0]["text"])
 
     assert (clear(), store.read_text()) == ("Nothing was removed.", "- one\n")
-    assert clear().startswith("Removed 1 notes from project memory.")
+    assert clear().startswith("Removed 1 note from project memory.")
     assert store.read_text() == ""
 
 

@@ -14,6 +14,7 @@ from pepys.actions.table import ACTIONS
 from pepys.errors import carried
 from pepys.events.times import iso
 from pepys.model.coverage import REASONS
+from pepys.spelling import counted
 from pepys.text import printable
 
 Json = Mapping[str, Any]
@@ -64,7 +65,7 @@ def _plain(result: Any) -> Iterator[str]:
 
 def _recall(page: Json) -> Iterator[str]:
     hits = page["hits"]
-    yield f"{len(hits)} of {page['total']} hits, best first." if hits else "No hits."
+    yield f"{len(hits)} of {counted(page['total'], 'hit')}, best first." if hits else "No hits."
     yield from _coverage(page["coverage"])
     if "current_session_unknown" in page["coverage"]["reasons"]:
         yield 'Ask with scope "project" for all sessions of this project.'
@@ -81,7 +82,8 @@ def _recall(page: Json) -> Iterator[str]:
 def _hit(number: int, hit: Json, *, unsure: bool) -> Iterator[str]:
     if hit["kind"] == "session":
         yield _head(f"{number}. a whole session", _time(hit["lastTimestamp"]), _session(hit), hit["cwd"])
-        yield f"It holds {hit['matchedTerms']} of the words, and {hit['matchedStructuralEntries']} fitting entries."
+        fitting = counted(hit["matchedStructuralEntries"], "fitting entry", "fitting entries")
+        yield f"It holds {hit['matchedTerms']} of the words, and {fitting}."
         yield f"search it: {_call(_unbound(hit['follow']))}"
         return
     role = f"{number}. {_role(hit)}"
@@ -107,7 +109,8 @@ def _unbound(call: Json) -> dict[str, Any]:
 def _expand(page: Json) -> Iterator[str]:
     entries = page["entries"]
     shown = f"; {len(entries)} here" if entries else ""
-    yield f"Session {page['sessionId']} has {page['entryCount']} records ({page['branches']} branches){shown}."
+    records = counted(page["entryCount"], "record")
+    yield f"Session {page['sessionId']} has {records} ({page['branches']} branches){shown}."
     yield f"file: {page['session']}"
     yield from _masked(page)
     if entries:
@@ -124,12 +127,12 @@ def _expand(page: Json) -> Iterator[str]:
 
 
 def _sessions(page: Json) -> Iterator[str]:
-    yield f"{len(page['sessions'])} of {page['total']} sessions, newest first."
+    yield f"{len(page['sessions'])} of {counted(page['total'], 'session')}, newest first."
     yield from _coverage(page["coverage"])
     yield from _masked(page)
     for row in page["sessions"]:
         kind = "" if row["kind"] == "session" else row["kind"]
-        records = f"{row['entryCount']} records"
+        records = counted(row["entryCount"], "record")
         yield _head(f"- {row['id']}", row.get("name"), _time(row["mtime"]), row["host"], kind, records, row["cwd"])
         yield f"  {row['file']}"
 
@@ -140,7 +143,7 @@ def _sessions(page: Json) -> Iterator[str]:
 def _events(page: Json) -> Iterator[str]:
     hits = page["hits"]
     more = " There are more: narrow the query." if page["more"] else ""
-    yield f"{len(hits)} events, best first.{more}" if hits else "No events."
+    yield f"{counted(len(hits), 'event')}, best first.{more}" if hits else "No events."
     yield from _coverage(page["coverage"])
     yield from _masked(page)
     if hits:
@@ -158,11 +161,12 @@ def _events(page: Json) -> Iterator[str]:
 def _why(page: Json) -> Iterator[str]:
     why = page["why"]
     for term in why["terms"]:
-        yield f"{term['events']} events hold {_json(term['term'])}."
+        yield f"{counted(term['events'], 'event holds', 'events hold')} {_json(term['term'])}."
     for name, kept in why.get("filters", {}).items():
-        yield f"{kept} of the {why['withoutFilters']} events without filters pass {name}."
+        yield f"{name} lets {kept} of {counted(why['withoutFilters'], 'event')} without filters pass."
     if why.get("ownEvents"):
-        yield f"{why['ownEvents']} are what Pepys itself put into sessions; includeOwn finds them."
+        own = counted(why["ownEvents"], "event is", "events are")
+        yield f"{own} what Pepys itself put into sessions; includeOwn finds them."
     if page["retry"] is not None:
         yield f"this finds more: {_call(page['retry'])}"
 
@@ -188,7 +192,7 @@ def _event(event: Json) -> Iterator[str]:
     yield ""
     left = event["fragmentCoverage"]["omitted"]
     if event["fragmentCoverage"]["truncated"]:
-        yield f"{left} more fragments; fragmentId names one."
+        yield f"{counted(left, 'more fragment')}; fragmentId names one."
     for node in around["after"]:
         yield f"after: {_node(node)}"
     for fork in around["forks"]:
@@ -297,14 +301,17 @@ def _coverage(coverage: Json) -> Iterator[str]:
     """Whether all was looked at, and every reason why not."""
     whole = coverage["complete"] if "complete" in coverage else coverage["state"] == "ready"
     found = coverage.get("eligibleSessions", coverage.get("discoveredSessions"))
-    looked = f"{coverage['indexedSessions']} of {found} sessions in scope were searched"
+    sessions = counted(found, "session in scope was", "sessions in scope were")
+    looked = f"{coverage['indexedSessions']} of {sessions} searched"
     yield f"Complete: {looked}." if whole else f"Incomplete, so that nothing found proves nothing: {looked}."
     for reason in coverage["reasons"]:
         yield f"{reason}: {REASONS.get(reason, (True, 'the answer is incomplete'))[1]}."
     if left := coverage.get("subagentSessionsLeftOut"):
-        yield f"{left} sessions of sub-agents were left out; subagents: true searches them too."
+        sessions = counted(left, "session of sub-agents was", "sessions of sub-agents were")
+        yield f"{sessions} left out; subagents: true searches them too."
     if left := coverage.get("ownEntriesLeftOut"):
-        yield f"{left} entries that Pepys wrote were left out; includeOwn: true finds them too."
+        entries = counted(left, "entry that Pepys wrote was", "entries that Pepys wrote were")
+        yield f"{entries} left out; includeOwn: true finds them too."
 
 
 def _masked(answer: Json) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origi
 
 from pepys import paths
 from pepys.errors import InvalidArgument
-from pepys.spelling import camel, suggestion
+from pepys.spelling import camel, counted, suggestion
 
 T = TypeVar("T")
 
@@ -226,13 +226,13 @@ def _outside(schema: Mapping[str, Any], value: object) -> Iterator[str]:
             yield f"must be at most {schema['maximum']}"
     elif isinstance(value, str):
         if len(value) < schema.get("minLength", 0):
-            yield f"must have at least {schema['minLength']} character{'' if schema['minLength'] == 1 else 's'}"
+            yield f"must have at least {counted(schema['minLength'], 'character')}"
         if "maxLength" in schema and len(value) > schema["maxLength"]:
-            yield f"must have at most {schema['maxLength']} characters"
+            yield f"must have at most {counted(schema['maxLength'], 'character')}"
         if schema.get("format") == "path" and (refused := paths.refusal(value)):
             yield f"is no path: it {refused}"
     elif isinstance(value, (list, tuple)) and "maxItems" in schema and len(value) > schema["maxItems"]:
-        yield f"must have at most {schema['maxItems']} items"
+        yield f"must have at most {counted(schema['maxItems'], 'item')}"
 
 
 def type_schema(kind: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from pepys.cli.dates import local
 from pepys.cli.output import MATCH, Span
 from pepys.model.coverage import REASONS
+from pepys.spelling import counted
 from pepys.text import printable, query_terms, token_spans
 
 Line = Sequence[Span | str]
@@ -74,7 +75,9 @@ _RESOLVING = {
 def _cold(hit: Json) -> str:
     found = [f"{hit['matchedTerms']} of the words"] if hit["matchedTerms"] else []
     if hit["matchedStructuralEntries"]:
-        found.append(f"{hit['matchedStructuralEntries']} entries that fit the filters")
+        found.append(
+            counted(hit["matchedStructuralEntries"], "entry that fits the filters", "entries that fit the filters")
+        )
     return f"the session holds {' and '.join(found)}" if found else "an older session"
 
 
@@ -134,13 +137,14 @@ def coverage_lines(coverage: Json) -> Iterator[Line]:
         yield (Span("Error: ", "red"), str(error.get("message") or error.get("code")))
     left_out = coverage.get("subagentSessionsLeftOut")
     if left_out:
-        yield (Span(f"{left_out} sessions of sub-agents were left out; --subagents searches them too.", "dim"),)
+        sessions = counted(left_out, "session of sub-agents was", "sessions of sub-agents were")
+        yield (Span(f"{sessions} left out; --subagents searches them too.", "dim"),)
 
 
 def redacted_lines(count: int, whole: str = "`pepys call`") -> Iterator[Line]:
     """That credentials are masked, and in what *whole* answer they are not."""
     if count:
-        what = "1 credential is" if count == 1 else f"{count} credentials are"
+        what = counted(count, "credential is", "credentials are")
         yield (Span(f"{what} masked; {whole} shows {'it' if count == 1 else 'them'}.", "dim"),)
 
 

@@ -13,7 +13,7 @@ from pepys.cli.output import MATCH, Span
 from pepys.cli.render import Line
 from pepys.cli.wording import NAMES
 from pepys.events.drawing import Paper, Run, line
-from pepys.spelling import size
+from pepys.spelling import counted, form, size
 
 Json = Mapping[str, Any]
 
@@ -49,9 +49,15 @@ def why_lines(page: Json, options: Sequence[str]) -> Iterator[Line]:
         return
     if len(terms) > 1:
         for term in terms:
-            yield (Span(f"{term['events']:>7} ", "bold"), f"events hold {term['term']}")
+            yield (
+                Span(f"{term['events']:>7} ", "bold"),
+                f"{form(term['events'], 'event holds', 'events hold')} {term['term']}",
+            )
     for name, kept in why.get("filters", {}).items() if why.get("withoutFilters") else ():
-        yield (Span(f"{kept:>7} ", "bold"), f"of {why['withoutFilters']} matches pass {NAMES.get(name, name)}")
+        yield (
+            Span(f"{kept:>7} ", "bold"),
+            f"of {why['withoutFilters']} found without filters pass {NAMES.get(name, name)}",
+        )
     if why.get("ownEvents"):
         yield (Span(f"{why['ownEvents']:>7} ", "bold"), "are what Pepys itself put into sessions; --include-own")
     yield (Span("Only sessions of this workspace are searched; --cwd names another.", "dim"),)
@@ -102,7 +108,7 @@ def left_out_lines(event: Json) -> Iterator[Line]:
         yield (Span(f"Not shown: {payload['kind']} ({payload['count']}, {size(payload['bytes'])}).", "dim"),)
     coverage = event["fragmentCoverage"]
     if coverage["truncated"]:
-        yield (Span(f"{coverage['omitted']} more parts; --fragment names one.", "dim"),)
+        yield (Span(f"{counted(coverage['omitted'], 'more part')}; --fragment names one.", "dim"),)
 
 
 def told(coverage: Json) -> dict[str, Any]:
@@ -114,8 +120,8 @@ def told(coverage: Json) -> dict[str, Any]:
 def state_lines(coverage: Json) -> Iterator[Line]:
     """How much was looked at, if that is not everything."""
     if coverage.get("state", "ready") != "ready":
-        searched = f"{coverage.get('indexedSessions')} of {coverage.get('discoveredSessions')} sessions"
-        yield (Span(f"{searched} were looked at ({coverage['state']}).", "dim"),)
+        sessions = counted(coverage["discoveredSessions"], "session was", "sessions were")
+        yield (Span(f"{coverage['indexedSessions']} of {sessions} looked at ({coverage['state']}).", "dim"),)
 
 
 def _marked(snippet: str, matches: Sequence[Sequence[int]]) -> list[Span]:
@@ -129,7 +135,7 @@ def _marked(snippet: str, matches: Sequence[Sequence[int]]) -> list[Span]:
 
 def _shown(preview: Json) -> str:
     ranges = ", ".join(f"{part['start']}-{part['end']}" for part in preview["shownRanges"]) or "nothing"
-    return f"{ranges} of {preview['totalChars']} characters; --full shows all"
+    return f"{ranges} of {counted(preview['totalChars'], 'character')}; --full shows all"
 
 
 def _node(where: str, node: Json, paper: Paper) -> Line:

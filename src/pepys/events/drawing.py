@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from pepys.events.states import Tree
+from pepys.spelling import counted
 from pepys.text import printable
 
 Look = Literal["line", "id", "what", "mark", "note", "text"]
@@ -97,7 +98,11 @@ def _branch(tree: Tree, drawn: Sequence[Drawn], root: int, seen: set[int], paper
                 if len(passed_over) == 1:
                     yield _entry(tree, drawn, passed_over[0], lead, paper)
                 elif passed_over:
-                    yield line([Run(lead + pen.gap, "line"), Run(f"{len(passed_over)} entries", "note")], "", paper)
+                    yield line(
+                        [Run(lead + pen.gap, "line"), Run(counted(len(passed_over), "entry", "entries"), "note")],
+                        "",
+                        paper,
+                    )
                 passed_over.clear()
                 yield _entry(tree, drawn, at, first if at == start else lead, paper)
             else:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pepys.model.source import DIAGNOSTICS
-from pepys.spelling import size
+from pepys.spelling import counted, size
 
 
 class Status(NamedTuple):
@@ -46,7 +46,7 @@ class Status(NamedTuple):
         if self.trouble:
             yield "trouble", self.trouble
         if self.policy:  # it could be read
-            yield "sessions", f"{self.sources}, with {self.records} records"
+            yield "sessions", f"{self.sources}, with {counted(self.records, 'record')}"
             yield "read", size(self.source_bytes)
         if self.exists:
             yield "size", size(self.index_bytes)
@@ -56,7 +56,7 @@ class Status(NamedTuple):
             yield "note", "a run was interrupted; the next one finishes it"
         for code, count in sorted(self.diagnostics.items()):
             meaning = DIAGNOSTICS[code][1] if code in DIAGNOSTICS else code
-            yield "note", f"{meaning} ({code}, {count} times)"
+            yield "note", f"{meaning} ({code}, {counted(count, 'time')})"
 
 
 def refusal(directory: str) -> str:

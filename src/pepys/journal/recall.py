@@ -15,6 +15,7 @@ from pepys.journal.fan_out import Project
 from pepys.journal.runtime import Runtime
 from pepys.model.context import Context
 from pepys.model.journal import ExpandRequest, SearchRequest
+from pepys.spelling import counted
 
 Json = dict[str, Any]
 
@@ -40,7 +41,7 @@ def search(context: Context, runtime: Runtime, request: SearchRequest) -> Json:
     except NeverIndexed:
         found = _Found([], pending=False)
     if found.hits:
-        text = f"{_count(len(found.hits))}, best first:\n\n{printed(found.hits)}"
+        text = f"{counted(len(found.hits), 'memory chunk')}, best first:\n\n{printed(found.hits)}"
     else:
         text = f'No memories found for "{request.query}".'
     unread = store.unread(here.store)
@@ -190,12 +191,12 @@ def _across(context: Context, runtime: Runtime, request: SearchRequest, found: f
             skipped.append(project.directory)
     hits = fan_out.merged(lists, request.top_k)
     unread = {path: why for project, _ in lists for path, why in store.unread(project.place.store).items()}
-    account = f"{len(lists)} project{'' if len(lists) == 1 else 's'} searched, {len(skipped)} skipped"
+    account = f"{counted(len(lists), 'project')} searched, {len(skipped)} skipped"
     if found.collapsed:
         account += f", {len(found.collapsed)} collapsed"
     if hits:
         blocks = printed([hit for _, hit in hits], [project for project, _ in hits])
-        text = f"{_count(len(hits))}, {account}, best first:\n\n{blocks}"
+        text = f"{counted(len(hits), 'memory chunk')}, {account}, best first:\n\n{blocks}"
     else:
         text = f'No memories found for "{request.query}" across {account}.'
     if skipped:
@@ -263,7 +264,3 @@ def budget_s(context: Context) -> float:
     """How long a call may spend on bringing the index up to date."""
     longest = context.config.journal.search_timeout_ms / 1000
     return longest if context.patience_s is None else min(longest, context.patience_s)
-
-
-def _count(number: int) -> str:
-    return f"{number} memory chunk{'' if number == 1 else 's'}"

@@ -11,6 +11,7 @@ from pepys.journal.endpoint import Endpoint
 from pepys.journal.runtime import Runtime
 from pepys.journal.scope import Scope
 from pepys.model.context import Context
+from pepys.spelling import counted
 
 NO_STATE_FILE = (
     "index: no state file will be written (the store command declines state-dir, MEMSEARCH_DIR is not set, and the "
@@ -106,7 +107,7 @@ def _state(found: Scope, *, command: bool) -> Iterator[str]:
     elif known.status == "ok":
         yield f"index: ok (last indexed {known.completed or 'at an unknown time'})"
     elif known.status == "degraded":
-        yield f"index: degraded ({len(known.failed)} failed file{'' if len(known.failed) == 1 else 's'})"
+        yield f"index: degraded ({counted(len(known.failed), 'failed file')})"
     elif known.status == "error":
         yield f"index: error ({known.error or 'unknown'})"
     else:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from pepys.model.notes import SCOPES
-from pepys.spelling import size
+from pepys.spelling import counted, form, size
 
 Json = Mapping[str, Any]
 
@@ -60,12 +60,12 @@ def saved(result: Json) -> str:
 
 def clearing(count: int, scope: str) -> str:
     """The question before *count* notes of a scope are removed."""
-    return f"Remove all {count} notes of {scope} memory?"
+    return f"Remove {form(count, 'the only note', f'all {count} notes')} of {scope} memory?"
 
 
 def cleared(result: Json) -> str:
     """What clearing a scope did."""
-    return f"Removed {result['removed']} notes from {result['scope']} memory."
+    return f"Removed {counted(result['removed'], 'note')} from {result['scope']} memory."
 
 
 NOT_CLEARED = "Nothing was removed."
@@ -95,7 +95,7 @@ def changes(result: Json) -> Iterator[Row]:
     for scope in SCOPES:
         found = result[scope]
         told = "".join(f", {len(found[name])} {name}" for name in ("added", "removed") if found[name])
-        read = f"{found['notes']} notes{told}" if found["read"] else "not read"
+        read = f"{counted(found['notes'], 'note')}{told}" if found["read"] else "not read"
         yield Row(scope, f"{read}{_trouble(found)}")
 
 
@@ -104,7 +104,7 @@ def health(report: Json) -> Iterator[Row]:
     for scope in SCOPES:
         found = report[scope]
         state = "" if found.get("trusted", True) else "; the project is not trusted"
-        read = f"{found['notes']} notes" if found["read"] else "not read"
+        read = counted(found["notes"], "note") if found["read"] else "not read"
         yield Row(scope, f"{read}, {size(found['bytes'])} in {found['path']}{state}{_trouble(found)}")
     told = report["injection"]
     off = "" if told["inject"] else "; switched off (memory.inject)"

@@ -13,7 +13,7 @@ from pepys.model.notes import SCOPES
 from pepys.notes import words
 from pepys.rpc.client import Asking, Refusal
 from pepys.rpc.protocol import Command, Effects, Level, Notice
-from pepys.spelling import suggestion
+from pepys.spelling import counted, suggestion
 from pepys.text import printable
 from pepys.workspace import Workspace
 
@@ -258,10 +258,10 @@ def _around(lines: Sequence[str], here: int, whole: str) -> Iterator[str]:
     start = max(0, min(here - TREE_LINES * 3 // 4, len(lines) - TREE_LINES))
     end = min(len(lines), start + TREE_LINES)
     if start:
-        yield f"({start} more lines above: {whole})"
+        yield f"({counted(start, 'more line')} above: {whole})"
     yield from lines[start:end]
     if end < len(lines):
-        yield f"({len(lines) - end} more lines below: {whole})"
+        yield f"({counted(len(lines) - end, 'more line')} below: {whole})"
 
 
 _LOOKING: Mapping[str, Callable[[Command, Opening], Effects]] = {"status": _status, "doctor": _checks, "tree": _tree}

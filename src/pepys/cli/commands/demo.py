@@ -15,6 +15,7 @@ from pepys import samples
 from pepys.cli import options, render
 from pepys.cli.output import Output, Span
 from pepys.errors import InvalidArgument, PepysError, StalePointer
+from pepys.spelling import counted
 
 if TYPE_CHECKING:
     from pepys.workspace import Workspace
@@ -101,7 +102,7 @@ def _hits(page: Mapping[str, Any], request: Mapping[str, object], out: Output) -
         ):
             out.line(*line)
     if page["total"] > len(page["hits"]):
-        out.line(Span(f"({len(page['hits'])} of {page['total']} hits)", "dim"))
+        out.line(Span(f"({len(page['hits'])} of {counted(page['total'], 'hit')})", "dim"))
 
 
 def _expand(page: Mapping[str, Any], out: Output) -> None:

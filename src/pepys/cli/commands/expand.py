@@ -10,6 +10,7 @@ from pepys.cli import options
 from pepys.cli.exits import error_of, page_status
 from pepys.cli.output import Output
 from pepys.errors import InvalidArgument
+from pepys.spelling import counted
 
 if TYPE_CHECKING:
     from pepys.workspace import Workspace
@@ -48,7 +49,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
             for line in render.entry_lines(entry):
                 out.line(*line)
     if not page["entries"]:
-        out.line(f"{page['entryCount']} records; choose with --index N, --entry ID, --operation ADDRESS or --range A:B")
+        records = counted(page["entryCount"], "record")
+        out.line(f"{records}; choose with --index N, --entry ID, --operation ADDRESS or --range A:B")
     elif one_page and page["next"] is not None:
         out.note("There is more; --json prints the call that continues.")
     for line in render.redacted_lines(masks):

@@ -11,7 +11,7 @@ from pepys.cli import options
 from pepys.cli.output import Output, Span
 from pepys.errors import InvalidArgument
 from pepys.model.coverage import REASONS
-from pepys.spelling import size
+from pepys.spelling import counted, size
 
 if TYPE_CHECKING:
     from pepys.index.refreshed import Refreshed
@@ -114,7 +114,7 @@ def _show(refreshed: Refreshed, out: Output, *, stream: bool) -> None:
             return
         done = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing changed"
         effort = f" ({size(refreshed.bytes_read)} in {refreshed.seconds:.1f} s)" if refreshed.bytes_read else ""
-        out.line(f"{refreshed.sources} sessions: {done}{effort}")
+        out.line(f"{counted(refreshed.sources, 'session')}: {done}{effort}")
         for path, reason in refreshed.failed.items():
             out.note(f"{path}: {REASONS[reason][1] if reason in REASONS else reason}")
     out.flush()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pepys.cli import options
 from pepys.cli.output import Output, Span
 from pepys.errors import InvalidArgument
+from pepys.spelling import counted
 
 if TYPE_CHECKING:
     from pepys.workspace import Workspace
@@ -110,8 +111,7 @@ def _notes(answer: Json) -> Iterator[str]:
     if answer.get("pending"):
         yield "The index is still being built: more may be found by the next search."
     if "searched" in answer:
-        count = len(answer["searched"])
-        yield f"{count} project{'' if count == 1 else 's'} searched."
+        yield f"{counted(len(answer['searched']), 'project')} searched."
     for path in answer.get("skipped", ()):
         yield f"Skipped, no readable memory: {path}"
     for path, why in answer.get("unread", {}).items():
@@ -175,11 +175,12 @@ def _backfill(workspace: Workspace, args: argparse.Namespace, out: Output) -> in
         out.json(done._asdict())
         return 0
     out.line(
-        f"{done.sessions} sessions of this project: {done.captured} exchanges captured, {done.before} were before, "
+        f"{counted(done.sessions, 'session')} of this project: {counted(done.captured, 'exchange')} captured, "
+        f"{done.before} captured before, "
         f"{done.rejected} had no answer or were aborted"
     )
     if done.elsewhere:
-        out.note(Span(f"{done.elsewhere} sessions belong to other projects.", "dim"))
+        out.note(Span(f"{counted(done.elsewhere, 'session belongs', 'sessions belong')} to other projects.", "dim"))
     for path, why in done.failed.items():
         out.note(f"{path}: {why}")
     return 0

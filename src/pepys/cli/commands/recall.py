@@ -11,6 +11,7 @@ from pepys.cli.output import Output, Span
 from pepys.errors import InvalidArgument
 from pepys.model.entry import Outcome
 from pepys.model.query import Role
+from pepys.spelling import counted
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -107,12 +108,17 @@ def _conclude(page: Mapping[str, Any], request: Mapping[str, object], out: Outpu
     shown, total = len(page["hits"]), page["total"]
     offset = int(str(request.get("offset", 0)))
     if not shown:
-        out.note("No hits." if not total else f"No hits past the {total}th.")
+        out.note("No hits." if not total else f"No hits so far down: there {counted(total, 'is', 'are')}.")
         for line in () if total else render.no_sessions_lines(request.get("scope"), page["coverage"]):
             out.note(*line)
     elif page.get("next"):
         out.note()
-        out.note(Span(f"{offset + 1} to {offset + shown} of {total} hits; more with --offset {offset + shown}", "dim"))
+        out.note(
+            Span(
+                f"{offset + 1} to {offset + shown} of {counted(total, 'hit')}; more with --offset {offset + shown}",
+                "dim",
+            )
+        )
     for line in (*render.redacted_lines(page.get("redacted", 0)), *render.coverage_lines(page["coverage"])):
         out.note(*line)
 

@@ -15,6 +15,7 @@ from pepys.errors import InvalidArgument, InvalidConfiguration, PepysError
 from pepys.setup import standing
 from pepys.setup.pieces import Owner
 from pepys.setup.targets import TARGETS
+from pepys.spelling import counted
 
 if TYPE_CHECKING:
     from pepys.setup.plan import Change, Plan
@@ -161,7 +162,7 @@ def _build_index(args: argparse.Namespace, out: Output) -> None:
         out.note(f"The index was not built: {error.message}")
         return
     if refreshed.sources and not out.as_json:
-        out.note(f"The index holds {refreshed.sources} sessions.")
+        out.note(f"The index holds {counted(refreshed.sources, 'session')}.")
 
 
 # What will change
@@ -181,7 +182,7 @@ def _show_change(change: Change, args: argparse.Namespace, out: Output) -> None:
     if own and not args.full:
         doing = "new" if change.before is None else "changed" if change.after is not None else "removed"
         lines = (change.after or b"").count(b"\n")
-        out.line(Span(f"{doing:<8}", "green"), f"{change.path} ({lines} lines)")
+        out.line(Span(f"{doing:<8}", "green"), f"{change.path} ({counted(lines, 'line')})")
         return
     if change.kept is None and change.after is None and not args.full:
         out.line(Span("removed ", "red"), str(change.path))
