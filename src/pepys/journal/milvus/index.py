@@ -16,8 +16,8 @@ from pepys.journal import chunk as cutting
 from pepys.journal import terms
 from pepys.journal.base import BackendMissing, Chunk, Hit, NeverIndexed, Place, Refreshed, Status
 from pepys.journal.chunk import Piece
-from pepys.journal.embedders.base import EmbedderFailed
 from pepys.journal.described import searched
+from pepys.journal.embedders.base import EmbedderFailed
 from pepys.journal.files import markdown
 from pepys.journal.fusion import Calibration, Ranked, calibrated, fused, rarity, share
 from pepys.journal.memsearch import Indexing
