@@ -31,6 +31,7 @@ from pydantic_monty import (
 from pepys.config import Guest
 from pepys.errors import GuestUnavailable, PepysError, ProgramFailed, ProgramStopped
 from pepys.guest import bridge
+from pepys.spelling import counted
 
 MAX_DEPTH = 1000
 """Nested function calls of a program."""
@@ -196,7 +197,7 @@ class _Run:
             return self._turn(snapshot.resume, unknown)
         self.calls += 1
         if self.calls > self._limits.max_calls:
-            raise _stopped("guest.maxCalls", f"The program made more than {self._limits.max_calls} calls.")
+            raise _stopped("guest.maxCalls", f"The program made more than {counted(self._limits.max_calls, 'call')}.")
         answer = bridge.answer(self._call, ref, args, keywords, self._limits.result_chars)
         if snapshot.allow_eager_await:
             # The program wrote `await memory.recall(...)`, which is as good as the call alone.

@@ -26,6 +26,7 @@ from pepys.model.context import Context
 from pepys.model.entry import FACT, Event
 from pepys.model.query import ExpandRequest
 from pepys.recall import bindings, envelope, evidence, scope, shown
+from pepys.spelling import counted
 
 MAX_SELECTORS = 100
 MAX_FILES, MAX_FILE_CHARS = 20, 1024
@@ -224,7 +225,9 @@ class _Expansion:
 
     def _out_of_bounds(self, what: str) -> OutOfBounds:
         count = self._standing.records
-        return OutOfBounds(f"{what} is not within the session's {count} records.", details={"entryCount": count})
+        return OutOfBounds(
+            f"{what} is not within the session's {counted(count, 'record')}.", details={"entryCount": count}
+        )
 
     # Reading
 

@@ -17,6 +17,7 @@ from pepys.model.context import Context
 from pepys.model.entry import Event
 from pepys.model.query import EntryRange, RecallRequest
 from pepys.recall import bindings, budgets, evidence, invocation, scope
+from pepys.spelling import counted
 
 FARTHEST_MS = 1 << 62
 """No entry is as far from 1970; the index can be asked for no time that is much farther."""
@@ -119,8 +120,9 @@ class Look:
         """Find nothing outside of the range; indices are never clamped."""
         standing = self.standings[source.generation]
         if not 0 <= within.first <= within.last < standing.records:
+            records = counted(standing.records, "record")
             raise OutOfBounds(
-                f"entryRange {within.first}..{within.last} is not within the session's {standing.records} records.",
+                f"entryRange {within.first}..{within.last} is not within the session's {records}.",
                 details={"entryCount": standing.records},
             )
         outside = [
