@@ -76,7 +76,8 @@ def test_capture_and_backfill_say_what_they_did(home: Path, shop: Path, pepys: P
     filled = pepys("journal", "backfill", "--json")
 
     assert captured.stdout.endswith("as an extract: there is no model\n")
-    assert again.stderr == "Nothing was captured: it was captured before.\n"
+    file = captured.stdout.removeprefix("Captured into ").partition(" as an extract")[0]
+    assert again.stderr == f"Nothing was captured: it was captured before, into {file}.\n"
     assert (filled.json["captured"], filled.json["before"]) == (1, 1)
     assert datetime.fromisoformat(day(shop).stem)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pepys.errors import AmbiguousMemory, IndexUnavailable, InvalidArgument, MemoryNotFound, StoreUnavailable
-from pepys.journal import engines, entries, scope, store
+from pepys.journal import engines, entries, forgotten, scope, store
 from pepys.journal.base import BackendMissing, Place
 from pepys.journal.entries import Anchor
 from tests.journal.plain import Plain
@@ -239,7 +240,7 @@ def found_on_disk(home: Path, words: list[bytes]) -> dict[bytes, list[str]]:
 def test_no_copy_of_what_is_forgotten_stays_anywhere(project: Project) -> None:
     text = entry("10:05", "the password is hunter2zebra", session="sess9", turn="turn9")
     project.write_day(entry("10:00", "one") + text)
-    words = [b"hunter2zebra", b"turn9", hash_of(project, "hunter2zebra").encode()]
+    words = [b"hunter2zebra", b"- the password", hash_of(project, "hunter2zebra").encode()]
     path = project.talk()
     project.call("journal.start", session_file=path)
     before = found_on_disk(project.home, words[:2])
@@ -248,6 +249,29 @@ def test_no_copy_of_what_is_forgotten_stays_anywhere(project: Project) -> None:
 
     assert all(before.values())  # the search can fail
     assert not any(found_on_disk(project.home, words).values())
+
+
+@pytest.mark.requirement("journal.forget.no_copy")
+def test_of_what_is_forgotten_only_ids_are_kept_for_the_user_alone(project: Project) -> None:
+    project.write_day(entry("10:05", "the password is hunter2zebra", session="sess9", turn="turn9", path="/t/a.jsonl"))
+
+    project.call("journal.forget", {"date": "2026-08-13", "time": "10:05"})
+
+    listed = forgotten.path(project.env)
+    assert [json.loads(line) for line in listed.read_text().split("\n") if line] == [["sess9", "turn9", "/t/a.jsonl"]]
+    assert listed.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.requirement("journal.backfill.forgotten")
+def test_where_the_ids_cannot_be_kept_the_answer_says_that_it_may_return(project: Project) -> None:
+    project.write_day(entry("10:05", "one"))
+    (project.home / ".local").write_text("in the way")
+
+    answer = project.call("journal.forget", {"date": "2026-08-13", "time": "10:05"})
+
+    assert answer["mayReturn"] is True
+    assert "forgotten.jsonl cannot be written" in answer["text"]
+    assert not project.day().exists()
 
 
 TEXTS = st.text(alphabet="ab#`~ \n-", max_size=40)

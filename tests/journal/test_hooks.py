@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pepys.journal import snapshot
+from pepys.journal import live, snapshot
 from pepys.journal.constants import INDEX_DEBOUNCE_MS
 from pepys.journal.indexer import Indexers
 from tests.journal.plain import Plain
@@ -99,6 +99,20 @@ def test_between_checkpoints_the_snapshot_is_the_same_bytes(project: Project) ->
     later = [project.call("journal.snapshot", session_file=path)["snapshot"] for _ in range(2)]
 
     assert later == [first, first]
+
+
+@pytest.mark.requirement("journal.backfill.forgotten")
+def test_a_session_that_goes_on_does_not_bring_back_its_last_exchange_that_was_forgotten(project: Project) -> None:
+    path = project.talk()
+    assert project.call("journal.settled", {"wait": True}, session_file=path)["captured"]
+    project.call("journal.forget", {"date": "2026-08-13", "time": "22:41"})
+    live.SESSIONS.clear()  # as in another process
+
+    project.call("journal.start", session_file=path)
+    settled = project.call("journal.settled", {"wait": True}, session_file=path)
+
+    assert settled == {"captured": False, "why": "it was forgotten"}
+    assert not project.day().exists()
 
 
 @pytest.mark.requirement("journal.snapshot.checkpoints", "journal.hooks.session_compact")

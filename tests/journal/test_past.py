@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pepys.errors import AddressNotFound, ModelUnavailable
+from pepys.errors import AddressNotFound, ModelUnavailable, StoreUnavailable
 from pepys.journal import entries, past, store
 from pepys.journal.past import Backfilled
 from tests.journal.project import Project, command
@@ -64,7 +65,7 @@ def test_past_exchanges_go_into_their_own_days_and_other_projects_are_left_alone
 
     one, second = stamp(T1).date().isoformat(), stamp(T2).date().isoformat()
     assert turns(two) == [(one, "s1:a1"), (second, "s1:a2"), (second, "s2:a1")]
-    assert done == Backfilled(sessions=2, elsewhere=1, captured=3, before=0, rejected=1, failed={})
+    assert done == Backfilled(sessions=2, elsewhere=1, captured=3, before=0, forgotten=0, rejected=1, failed={})
     assert f"### {stamp(T1):%H:%M}\n" in two.day(one).read_text()
 
 
@@ -82,27 +83,83 @@ def test_a_second_run_captures_nothing_and_a_grown_session_what_is_new(two: Proj
 
 
 @pytest.mark.requirement("journal.backfill.resumable")
-def test_without_its_cursor_anchors_prove_what_was_captured(two: Project) -> None:
+def test_the_anchors_of_the_store_alone_prove_what_was_captured(two: Project) -> None:
     run(two)
-    for path in two.home.rglob(".local/state/pepys/journal/*"):
-        path.unlink()
+    shutil.rmtree(two.home / ".local")
 
     done = run(two)
 
-    assert (done.captured, done.before) == (0, 3)
+    assert (done.captured, done.before, done.rejected) == (0, 3, 1)
+
+
+@pytest.mark.requirement("journal.backfill.lost")
+@pytest.mark.parametrize("lost", ["store", "day"])
+def test_what_a_store_has_lost_is_captured_again(two: Project, lost: str) -> None:
+    run(two)
+    before = turns(two)
+    if lost == "store":
+        shutil.rmtree(two.store)
+    else:
+        two.day(stamp(T2).date().isoformat()).unlink()
+
+    done = run(two)
+
+    assert (done.captured, done.before) == ((3, 0) if lost == "store" else (2, 1))
+    assert turns(two) == before
+
+
+@pytest.mark.requirement("journal.backfill.alone")
+def test_a_second_run_at_the_same_time_captures_nothing_and_says_so(two: Project) -> None:
+    asked: list[str] = []
+
+    def complete(model: str | None, system: str, prompt: str, seconds: float) -> str:
+        with pytest.raises(StoreUnavailable, match="Another run captures") as caught:
+            run(two)
+        asked.append(caught.value.hint)
+        return "- once"
+
+    run(two, complete=complete, model="small")
+
+    assert len(asked) == 3 and all("Wait until it has ended" in hint for hint in asked)
+    assert len(turns(two)) == len(set(turns(two))) == 3
+    assert run(two).before == 3
+
+
+def test_where_the_lock_cannot_be_made_nothing_is_captured(two: Project) -> None:
+    (two.home / ".local").write_text("in the way")
+
+    with pytest.raises(StoreUnavailable, match="keeps runs apart"):
+        run(two)
+    assert not two.store.exists()
 
 
 @pytest.mark.requirement("journal.backfill.forgotten")
 def test_what_was_forgotten_does_not_come_back(two: Project) -> None:
-    run(two)
-    one = stamp(T1)
-    two.call("journal.forget", {"date": one.date().isoformat(), "time": f"{one:%H:%M}"})
     path = two.diary.folder(str(two.root)) / "s1.jsonl"
-    append(path, user("u4", "a3", "four", at=T2), said("a4", "u4", "fourth", at=T2))
+    one(two, path, "a1")  # captured by whatever: not by a run over the past
+    forget(two, T1)
+    fork = [user("u1", None, "one", at=T1), said("a1", "u1", "first", at=T1)]
+    two.session("s4", *fork, user("u9", "a1", "on", at=T2), said("a9", "u9", "ward", at=T2))
 
-    run(two)
+    done = run(two)
 
-    assert "s1:a1" not in [turn for _, turn in turns(two)]
+    assert (done.captured, done.forgotten, done.rejected) == (3, 2, 1)
+    assert [turn for _, turn in turns(two) if turn.endswith(":a1")] == ["s2:a1"]
+    assert one(two, path, "a1").why == "it was forgotten"
+
+
+@pytest.mark.requirement("journal.backfill.forgotten")
+def test_a_note_that_is_forgotten_does_not_take_its_exchange_along(project: Project) -> None:
+    path = project.talk()
+    project.write_day(f"### 22:41\n<!-- session:s1 turn:a1 transcript:{path} -->\nNever touch the cache.\n\n")
+    project.call("journal.forget", {"date": "2026-08-13", "time": "22:41"})
+
+    assert run(project).captured == 1
+
+
+def forget(project: Project, at: str) -> None:
+    moment = stamp(at)
+    project.call("journal.forget", {"date": moment.date().isoformat(), "time": f"{moment:%H:%M}"})
 
 
 @pytest.mark.requirement("journal.backfill.spends_nothing")
@@ -181,7 +238,7 @@ def test_what_a_fork_repeats_is_captured_once(project: Project, between: bool) -
 
     assert len(turns(project)) == 2
     assert sorted(turn.split(":")[1] for _, turn in turns(project)) == ["a1", "a2"]
-    assert (done.captured, done.before) == ((1, 1) if between else (2, 1))
+    assert (done.captured, done.before) == ((1, 2) if between else (2, 1))
 
 
 def test_entries_of_one_id_and_minute_are_no_fork_where_they_say_something_else(project: Project) -> None:
@@ -215,15 +272,16 @@ def test_exchanges_of_abandoned_branches_are_captured_and_what_branches_share_on
 @pytest.mark.requirement("journal.backfill.resumable", "journal.backfill.forgotten")
 @pytest.mark.parametrize("forgotten", [False, True])
 def test_an_exchange_that_gets_a_command_after_its_answer_is_the_same(project: Project, forgotten: bool) -> None:
-    path = project.talk()
+    path = project.session("s1", user("u1", None, "one", at=T1), said("a1", "u1", "first", at=T1))
     assert run(project).captured == 1
     command = {"role": "bashExecution", "command": "ls", "output": "a", "exitCode": 0, "timestamp": 1}
     append(path, {"type": "message", "id": "b1", "parentId": "a1", "message": command})
-    # What was forgotten is known by the cursor alone, what was captured by its anchor as well.
-    for file in project.store.glob("*") if forgotten else project.home.rglob(".local/state/pepys/journal/*"):
-        file.unlink()
+    if forgotten:
+        forget(project, T1)
 
-    assert (run(project).captured, len(turns(project))) == (0, 0 if forgotten else 1)
+    done = run(project)
+
+    assert (done.captured, done.before, done.forgotten) == (0, int(not forgotten), int(forgotten))
 
 
 @pytest.mark.requirement("journal.capture.note")
@@ -255,7 +313,8 @@ def test_the_exchange_of_an_entry_is_captured_into_the_store_of_its_session(two:
 
     assert outcome.captured and outcome.captured.kind == "extract"
     assert [turn for _, turn in turns(two)] == ["s1:a1"]
-    assert one(two, path, "a1", cwd=tmp_path).why == "it was captured before"
+    again = one(two, path, "a1", cwd=tmp_path)
+    assert (again.why, again.path) == ("it was captured before", outcome.captured.path)
 
 
 def test_the_last_exchange_is_captured_unless_told_otherwise(project: Project) -> None:

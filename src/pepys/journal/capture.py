@@ -8,10 +8,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pepys.errors import PepysError
+from pepys.errors import PepysError, SourceUnavailable
 from pepys.journal import distil, store
-from pepys.journal.entries import Anchor, blocks
-from pepys.journal.exchange import Exchange
+from pepys.journal.entries import Anchor, Block, blocks
+from pepys.journal.exchange import Exchange, said
 from pepys.journal.models import NoModel
 from pepys.journal.sessions import Session
 from pepys.model.journal import Completion
@@ -79,20 +79,20 @@ class Known:
 
     def __init__(self) -> None:
         self.unread: dict[str, str] = {}  # daily files that could not be read, whose anchors are not known -> why
-        self._turns: set[tuple[str, str]] = set()  # (session, entry) of every anchor
+        self._turns: dict[tuple[str, str], str] = {}  # (session, entry) of every anchor -> its daily file
         self._alike: dict[tuple[str, str], list[Anchor]] = {}  # by entry and local minute
 
-    def holds(self, session: Session, one: Exchange) -> bool:
-        """Whether *one* has its entry."""
-        return any((session.id, end) in self._turns for end in one.ends)
+    def file(self, session: Session, one: Exchange) -> str:
+        """The daily file that has the entry of *one*; empty where there is none."""
+        return next((path for end in one.ends if (path := self._turns.get((session.id, end)))), "")
 
     def alike(self, one: Exchange, moment: datetime) -> list[Anchor]:
         """The anchors that an entry of *one* would have, had it been captured at *moment* in another session."""
         return self._alike.get((one.last.id or "", minute(moment)), [])
 
-    def add(self, anchor: Anchor, minute: str) -> None:
-        """Take up an entry that capture wrote, or is about to, under the day and time *minute*."""
-        self._turns.add((anchor.session, anchor.turn))
+    def add(self, anchor: Anchor, minute: str, path: str) -> None:
+        """Take up an entry that capture wrote, or is about to, into the file *path* under the day and time *minute*."""
+        self._turns[anchor.session, anchor.turn] = path
         self._alike.setdefault((anchor.turn, minute), []).append(anchor)
 
 
@@ -111,10 +111,31 @@ def captured(directory: str) -> Known:
             known.unread[str(path)] = str(error)
             continue
         for block in blocks(text):
-            # Without a bullet it is a note that somebody wrote beside an answer, not what the exchange came to.
-            if (origin := block.anchor) and distil.BULLET.search(block.text):
-                known.add(origin, f"{path.stem} {block.time}")
+            if origin := origin_of(block):
+                known.add(origin, f"{path.stem} {block.time}", str(path))
     return known
+
+
+def origin_of(block: Block) -> Anchor | None:
+    """The anchor of the exchange that *block* is the entry of; None where it is of none.
+
+    Without a bullet it is a note that somebody wrote beside an answer, not what the exchange came to.
+    """
+    return block.anchor if distil.BULLET.search(block.text) else None
+
+
+def is_fork(one: Exchange, session: Session, origin: Anchor, read: Callable[[str], Session]) -> bool:
+    """Whether *one* is the exchange that *origin* names: a fork of a session repeats what came before, id for id.
+
+    An id and a minute prove nothing by themselves, for some hosts count their entries.
+    """
+    if origin.file() == session.path:
+        return False
+    try:
+        first = read(origin.file()).entries.get(origin.turn)
+    except (OSError, SourceUnavailable):
+        return False
+    return first is not None and (first.time, said(first)) == (one.last.time, said(one.last))
 
 
 def settled(one: Exchange, otherwise: datetime) -> datetime:

@@ -1,7 +1,7 @@
 """`journal.forget`: one entry leaves its file, the index and every snapshot; no copy is kept (spec 4, "Redaction").
 
 Session transcripts and git history are outside of what can be promised. The answer that shows what was removed is the
-only record.
+only record; that its exchange is not captured again rests on the ids of `forgotten`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import date
 from pathlib import Path
 
 from pepys.errors import AmbiguousMemory, IndexUnavailable, InvalidArgument, MemoryChanged, MemoryNotFound
-from pepys.journal import entries, live, scope, store
+from pepys.journal import capture, entries, forgotten, live, scope, store
 from pepys.journal.base import BackendMissing, Chunk, NeverIndexed, Place
 from pepys.journal.entries import Block
 from pepys.journal.recall import named
@@ -49,6 +49,8 @@ def forget(context: Context, runtime: Runtime, request: ForgetRequest) -> dict[s
             ) from error
     else:
         path, block = _of_time(place, request.date or "", request.time or "")
+    # Before it goes: whoever is interrupted in between may not find that a capture has brought it back.
+    remembered = _remembered(context, block)
     gone = store.remove(path, block)
     pending = _pending(runtime, place)
     _mark(place)
@@ -56,7 +58,9 @@ def forget(context: Context, runtime: Runtime, request: ForgetRequest) -> dict[s
         session.snapshot = None  # a checkpoint: made anew before the next prompt
     what = "Memory entry" if block.kind == "entry" else "Memory compact block"
     with_file = " (the file had no other entries and was deleted)" if gone else ""
-    later = f"\n\npurge_pending: {pending}" if pending else ""
+    later = "".join(
+        f"\n\n{name}: {why}" for name, why in (("purge_pending", pending), ("may_return", remembered)) if why
+    )
     return {
         "text": f"{what} redacted from {path}{with_file}:\n\n{block.text}{later}",
         "file": path,
@@ -64,7 +68,21 @@ def forget(context: Context, runtime: Runtime, request: ForgetRequest) -> dict[s
         "kind": block.kind,
         "fileDeleted": gone,
         "purgePending": bool(pending),
+        **({"mayReturn": True} if remembered else {}),
     }
+
+
+def _remembered(context: Context, block: Block) -> str:
+    """Have the exchange behind *block* never captured again; "" once that is sure, else why it is not."""
+    anchor = capture.origin_of(block)
+    if anchor is None:
+        return ""
+    try:
+        forgotten.add(context.env, anchor)
+    except OSError as error:
+        file = forgotten.path(context.env)
+        return f"{file} cannot be written ({error.strerror or error}): a capture of the session can bring it back."
+    return ""
 
 
 def _by_hash(request: ForgetRequest) -> bool:

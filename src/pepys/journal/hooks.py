@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pepys.errors import PepysError
-from pepys.journal import capture, exchange, live, models, scope, sessions, snapshot
+from pepys.journal import capture, exchange, forgotten, live, models, scope, sessions, snapshot, store
 from pepys.journal.capture import Capture, Captured
 from pepys.journal.constants import SHUTDOWN_CAP_MS
 from pepys.journal.endpoint import Endpoint
@@ -111,10 +111,12 @@ def settled(context: Context, runtime: Runtime, request: SettledRequest) -> Json
         now.looked_at = window.last.id
         if why := "the run was aborted" if request.aborted else window.rejected:
             return _not(why)
-        if now.seen.holds(session, window):
+        if forgotten.known(context.env).holds(session, window, lambda path: sessions.read(path, context)):
+            return _not(forgotten.WHY)
+        if now.seen.file(session, window):
             return _not("it was captured before")
         made = Capture(session, window, context.moment, found.store)
-        now.seen.add(made.anchor, capture.minute(context.moment))
+        now.seen.add(made.anchor, capture.minute(context.moment), store.day_file(found.store, context.moment.date()))
 
         def finish(one: Capture) -> Captured:
             done = one.run(context.complete, lambda: _model(context, request))

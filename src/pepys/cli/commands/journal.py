@@ -152,10 +152,11 @@ def _capture(workspace: Workspace, args: argparse.Namespace, out: Output) -> int
     outcome = past.capture_one(workspace.context, workspace.runtime(), path, args.turn)
     done = outcome.captured
     if out.as_json:
-        body = done._asdict() if done else {"why": outcome.why}
+        body = done._asdict() if done else {"why": outcome.why, **({"path": outcome.path} if outcome.path else {})}
         out.json({"captured": done is not None, **body, **({"unread": outcome.unread} if outcome.unread else {})})
     elif done is None:
-        out.note(f"Nothing was captured: {outcome.why}.")
+        place = f", into {outcome.path}" if outcome.path else ""
+        out.note(f"Nothing was captured: {outcome.why}{place}.")
     else:
         what = {"distilled": "", "extract": " as an extract: there is no model", "marker": f" as a marker: {done.why}"}
         out.line(f"Captured into {done.path}{what[done.kind]}")
@@ -176,8 +177,7 @@ def _backfill(workspace: Workspace, args: argparse.Namespace, out: Output) -> in
         return 0
     out.line(
         f"{counted(done.sessions, 'session')} of this project: {counted(done.captured, 'exchange')} captured, "
-        f"{done.before} captured before, "
-        f"{done.rejected} had no answer or were aborted"
+        f"{done.before} captured before, {done.forgotten} forgotten, {done.rejected} without an answer or aborted"
     )
     if done.elsewhere:
         out.note(Span(f"{counted(done.elsewhere, 'session belongs', 'sessions belong')} to other projects.", "dim"))
