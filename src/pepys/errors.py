@@ -327,7 +327,10 @@ def carried(result: object) -> Mapping[str, Any] | None:
 
 
 class SetupConflict(PepysError):
-    """Where Pepys is to be set up or removed is something that is not its own, or has changed; it was left alone."""
+    """Where Pepys is to be set up or removed is something that is not its own, has changed or is read-only.
+
+    It was left alone.
+    """
 
     code = "setup_conflict"
     exit_status = 5
