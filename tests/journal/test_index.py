@@ -203,6 +203,21 @@ def test_where_nothing_has_to_do_with_the_query_nothing_is_found(home: Home) -> 
     assert home.find("sourdough bread with a crust") == []
 
 
+@pytest.mark.requirement("journal.l1.empty")
+@pytest.mark.parametrize("nonsense", ["zzqqxx", "zzyzzx qqq", "asdfghjkl", "trrpq", "今天晚饭吃什么", "x"])
+def test_what_is_no_word_finds_nothing_in_a_store_of_many_entries(home: Home, nonsense: str) -> None:
+    for number in range(40):
+        home.write(
+            MONDAY,
+            entry(f"10:{number:02}", f"the queue of worker {number} moved to another cluster"),
+            entry(f"11:{number:02}", f"pinned numpy below {number}: the wheels are built against it"),
+            entry(f"12:{number:02}", f"第{number}个按钮改成蓝色"),
+        )
+
+    assert home.find(nonsense) == []
+    assert home.find("numpy 7")
+
+
 @pytest.mark.requirement("journal.index.bullets")
 def test_one_bullet_of_many_is_found_by_its_meaning(home: Home) -> None:
     home.write(MONDAY, entry("10:00", "renamed a branch", "the developer likes dark colours", "ran the linter"))

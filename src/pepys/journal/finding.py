@@ -32,6 +32,9 @@ COMPARED = 150
 LEAST_RELEVANCE = 0.1
 """Below it, a chunk has nothing to do with the query."""
 
+LEAST_NEAR = 0.12
+"""The same where its vectors alone speak for it (chosen on one half of the judged set; ADR 0025)."""
+
 COVERING = 3
 """So many of the best chunks by words are looked at for how much of the query they hold."""
 
@@ -111,9 +114,9 @@ class Finding:
             found = self._found(known, place)
             if found is None:
                 continue  # the file has changed since, and holds it no longer
-            relevance = max(shared(place), calibrated(lists.near.get(place, -1.0), calibration))
-            if relevance >= LEAST_RELEVANCE:
-                hits.append(Hit(found.chunk, relevance))
+            words, near = shared(place), calibrated(lists.near.get(place, -1.0), calibration)
+            if words >= LEAST_RELEVANCE or near >= LEAST_NEAR:
+                hits.append(Hit(found.chunk, max(words, near)))
         return hits
 
     def _scanned(self, query: str, prefix: str | None, unread: Sequence[str]) -> list[Hit]:

@@ -63,7 +63,7 @@ class _MiniLM:
         for word in wordpiece.symbols(text):
             found = wordpiece.of_word(word)
             pieces += found
-            weights += [rarity(word)] * len(found)
+            weights += [rarity(word) if wordpiece.meant(word) else 0.0] * len(found)
         pieces, weights = [*pieces[: MOST_PIECES - 1], wordpiece.END], [*weights[: MOST_PIECES - 1], 0.0]
         if not any(weights):
             return None

@@ -40,6 +40,19 @@ def encoded(text: str, most: int) -> list[int]:
     return [START, *body[: most - 2], END]
 
 
+FRAGMENT = 2
+"""Pieces of fewer characters, on the average, do not tell what a word means: they are little more than letters."""
+
+
+def meant(word: str) -> tuple[int, ...]:
+    """The pieces of a word of a query; none where they are mere fragments, which are near to anything.
+
+    So it is with what is no word, and with single characters. Text that holds the word itself is found by its words.
+    """
+    found = of_word(word)
+    return found if len(word) >= FRAGMENT * len(found) else ()
+
+
 @lru_cache(1 << 15)
 def of_word(word: str) -> tuple[int, ...]:
     """The pieces of a word: each the longest that the vocabulary has."""

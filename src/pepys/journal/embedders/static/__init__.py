@@ -71,7 +71,7 @@ class _Static:
         total = weights = 0
         for word, weight in weighed[:_MOST_PIECES]:
             whole = round(weight / most * _MOST_WEIGHT) if most else 0
-            for piece in wordpiece.of_word(word):
+            for piece in wordpiece.meant(word):
                 total += self._lanes(piece) * whole
                 weights += whole
         return _packed(total, weights) if weights else None
