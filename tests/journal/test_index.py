@@ -218,6 +218,23 @@ def test_what_is_no_word_finds_nothing_in_a_store_of_many_entries(home: Home, no
     assert home.find("numpy 7")
 
 
+@pytest.mark.parametrize("indexed", [True, False])
+def test_one_long_line_is_found_once_and_leaves_room_for_others(home: Home, indexed: bool) -> None:
+    line = " ".join(f"The deploy of the shop failed at migration number {number}." for number in range(90))
+    home.write(MONDAY, entry("10:00", line), entry("11:00", "the deploy of the shop is repaired"))
+    if indexed:
+        home.index.refresh()
+        hits = home.index.search("deploy shop", 20)
+    else:
+        hits = home.index.finding.hits("deploy shop", 20, None, [f"{MONDAY}.md"])
+
+    bodies = [hit.chunk.text.rpartition(" -->\n")[2] for hit in hits]
+    assert len(bodies) == len(set(bodies))
+    assert sum(body.count("migration number") for body in bodies) == 90
+    assert "- the deploy of the shop is repaired" in bodies
+    assert all("deploy" in hit.chunk.text for hit in home.index.search("Monday 10 August", 20))
+
+
 @pytest.mark.requirement("journal.index.bullets")
 def test_one_bullet_of_many_is_found_by_its_meaning(home: Home) -> None:
     home.write(MONDAY, entry("10:00", "renamed a branch", "the developer likes dark colours", "ran the linter"))

@@ -39,6 +39,11 @@ def described(path: str, text: str) -> str:
     return f"{_dated(path)}\n{searched(text)}"
 
 
+def told(text: str) -> str:
+    """What a chunk tells, beside its heading and its anchor; "" where it is a mere beginning of a long section."""
+    return "\n".join(line for line in searched(text).split("\n") if not _HEADING.match(line)).strip()
+
+
 def tail(text: str) -> str:
     """The end of a chunk, as the next one is indexed with it."""
     return searched(text)[-TAIL_CHARS:]

@@ -6,12 +6,12 @@ file. What has left the file is not found, whatever the index still thinks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pepys.journal import terms, vectors
-from pepys.journal.base import Hit
-from pepys.journal.described import described, searched, tail
+from pepys.journal.base import Chunk, Hit
+from pepys.journal.described import described, searched, tail, told
 from pepys.journal.directory import count
 from pepys.journal.embedders.base import EmbedderFailed
 from pepys.journal.fusion import Ranked, calibrated, fused, rarity, share
@@ -73,7 +73,7 @@ class Finding:
             prefix: Only chunks of files whose absolute path begins so.
             unread: Files, relative to the store, that are not indexed as they are: they are read.
         """
-        return _merged(self._indexed(query, k, prefix), self._scanned(query, prefix, unread), k)
+        return _merged(self._indexed(query, k, prefix), _distinct(self._scanned(query, prefix, unread)), k)
 
     def lists(self, query: str, prefix: str | None = None) -> Lists:
         """What each way of looking finds for *query*, best first."""
@@ -108,12 +108,14 @@ class Finding:
         shared = self._shared(query)
         calibration = self._embedder().calibration.among(count(self._directory.known()))
         hits: list[Hit] = []
+        seen: set[_Said] = set()
         for place in self.order(query, lists):
             if len(hits) == k:
                 break
             found = self._found(known, place)
-            if found is None:
-                continue  # the file has changed since, and holds it no longer
+            if found is None or (said := _said(found.chunk)) in seen or not said.told:
+                continue  # the file has changed since, and holds it no longer; or it says nothing new
+            seen.add(said)
             words, near = shared(place), calibrated(lists.near.get(place, -1.0), calibration)
             if words >= LEAST_RELEVANCE or near >= LEAST_NEAR:
                 hits.append(Hit(found.chunk, max(words, near)))
@@ -210,6 +212,26 @@ def ordered(lists: Lists, weight: float, covered: float) -> list[int]:
     rest = max(covered, LEAST_COVERED) * (1 - weight) / (OWN + CONTEXT)
     ranked = [Ranked(OWN * rest, lists.own), Ranked(CONTEXT * rest, lists.context), Ranked(weight, lists.near)]
     return fused(ranked, held=next(iter(lists.own), None))
+
+
+class _Said(NamedTuple):
+    """What two chunks share that say the same: parts of a section with one long line in it may hold just that line."""
+
+    path: str
+    heading: str
+    told: str
+
+
+def _said(chunk: Chunk) -> _Said:
+    return _Said(chunk.path, chunk.heading, told(chunk.text))
+
+
+def _distinct(hits: Iterable[Hit]) -> list[Hit]:
+    """Without hits that say nothing, or what an earlier one has said."""
+    found: dict[_Said, Hit] = {}
+    for hit in hits:
+        found.setdefault(_said(hit.chunk), hit)
+    return [hit for said, hit in found.items() if said.told]
 
 
 def _merged(one: list[Hit], two: list[Hit], k: int) -> list[Hit]:
