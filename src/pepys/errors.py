@@ -326,6 +326,14 @@ def carried(result: object) -> Mapping[str, Any] | None:
     return None
 
 
+class OutputLost(PepysError):
+    """Stdout did not take a command's output; whatever else the command does was done."""
+
+    code = "output_lost"
+    exit_status = 6
+    hint = "Whatever else the command does was done."
+
+
 class SetupConflict(PepysError):
     """Where Pepys is to be set up or removed is something that is not its own, has changed or is read-only.
 

@@ -14,10 +14,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         try:
             print(f"pepys {__version__}", flush=True)
-        except BrokenPipeError:
-            from pepys.cli.app import abandon_stdout
+        except OSError as error:
+            from pepys.cli.app import unwritten
+            from pepys.cli.output import Output
 
-            abandon_stdout()
+            return unwritten(Output(sys.stdout, sys.stderr), error)
         return 0
     import gc
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pepys.cli import options
 from pepys.cli.output import Output
-from pepys.errors import PepysError
+from pepys.errors import OutputLost, PepysError
 
 COMMANDS: Mapping[str, str] = {
     # name, which is also the module's: what it does
@@ -47,6 +47,26 @@ def run(arguments: Sequence[str]) -> int:
     # A guess, for the case that the arguments cannot be parsed.
     out = Output(sys.stdout, sys.stderr, as_json="--json" in arguments or arguments[:1] == ["call"])
     try:
+        status = _status(arguments, out)
+        out.flush()
+    except BrokenPipeError as error:
+        return unwritten(out, error)
+    return unwritten(out, out.lost) if out.lost else status
+
+
+def unwritten(out: Output, why: OSError) -> int:
+    """Stdout did not take what it was given: say so, unless its reader has gone."""
+    _abandon_stdout()
+    if isinstance(why, BrokenPipeError):
+        return 0
+    error = OutputLost(f"The output could not be written: {why.strerror or why}.")
+    out.as_json = False  # stdout takes nothing
+    out.error(error)
+    return error.exit_status
+
+
+def _status(arguments: Sequence[str], out: Output) -> int:
+    try:
         return _command(arguments, out)
     except PepysError as error:
         out.error(error)
@@ -56,8 +76,7 @@ def run(arguments: Sequence[str]) -> int:
             out.note()  # the terminal has just echoed ^C
         return INTERRUPTED
     except BrokenPipeError:
-        abandon_stdout()
-        return 0
+        raise
     except Exception as error:
         # A defect of ours: the traceback is for the report, the one shape of errors for the program that called.
         import traceback
@@ -67,7 +86,7 @@ def run(arguments: Sequence[str]) -> int:
         return INTERNAL_ERROR
 
 
-def abandon_stdout() -> None:
+def _abandon_stdout() -> None:
     """Let what is still to be written go nowhere: the reader has seen enough, and Python flushes once more at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

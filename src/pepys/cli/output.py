@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from pepys.text import printable
@@ -30,6 +31,8 @@ class Output:
     Attributes:
         as_json: Whether stdout gets JSON; then it gets nothing else, not even for an error.
         color: Whether a terminal may get colours.
+        lost: Why stdout did not take what it was given, for example of a full disk; None: it took everything.
+            The command goes on: what it does besides printing must not be left half done.
     """
 
     def __init__(self, stdout: TextIO, stderr: TextIO, *, as_json: bool = False, color: bool = True) -> None:
@@ -37,6 +40,7 @@ class Output:
         self.stderr = stderr
         self.as_json = as_json
         self.color = color
+        self.lost: OSError | None = None
         self._consoles: dict[TextIO, Console] = {}
 
     def json(self, value: object, *, stream: bool = False) -> None:
@@ -44,7 +48,12 @@ class Output:
         from pepys.jsontext import json_text
 
         indent = 2 if self.stdout.isatty() and not stream else None
-        self.stdout.write(json_text(value, indent) + "\n")
+        self.text(json_text(value, indent) + "\n")
+
+    def text(self, text: str) -> None:
+        """Print *text* as it is: it is for programs."""
+        with self._kept(self.stdout):
+            self.stdout.write(text)
 
     def line(self, *spans: Span | str) -> None:
         """Print data for people. Control characters are made visible, wherever the text came from."""
@@ -61,7 +70,8 @@ class Output:
         table.add_column(overflow="fold", ratio=1)
         for row in rows:
             table.add_row(*map(_assembled, row))
-        console.print(table)
+        with self._kept(self.stdout):
+            console.print(table)
 
     def note(self, *spans: Span | str) -> None:
         """Say something that is not data, on stderr."""
@@ -81,13 +91,27 @@ class Output:
 
     def flush(self) -> None:
         """Hand everything over; a reader that is gone shows up here at the latest."""
-        self.stdout.flush()
+        with self._kept(self.stdout):
+            self.stdout.flush()
 
     def _print(self, stream: TextIO, spans: tuple[Span | str, ...]) -> None:
-        if stream.isatty():
-            self._console(stream).print(_assembled(spans), soft_wrap=True)
-        else:
-            stream.write(printable("".join(span.text if isinstance(span, Span) else span for span in spans)) + "\n")
+        with self._kept(stream):
+            if stream.isatty():
+                self._console(stream).print(_assembled(spans), soft_wrap=True)
+            else:
+                words = "".join(span.text if isinstance(span, Span) else span for span in spans)
+                stream.write(printable(words) + "\n")
+
+    @contextmanager
+    def _kept(self, stream: TextIO) -> Iterator[None]:
+        """Keep a failure to write; what stderr does not take, nobody can be told."""
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if stream is self.stdout and self.lost is None:
+                self.lost = error
 
     def _console(self, stream: TextIO) -> Console:
         if stream not in self._consoles:

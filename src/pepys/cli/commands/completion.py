@@ -34,5 +34,5 @@ def run(args: argparse.Namespace, out: Output) -> int:
                 action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
             elif action.dest in _FILES:
                 action.complete = shtab.FILE  # type: ignore[attr-defined]
-    out.stdout.write(shtab.complete(parser, shell=args.shell) + "\n")
+    out.text(shtab.complete(parser, shell=args.shell) + "\n")
     return 0
