@@ -52,9 +52,80 @@ def test_the_bounds_themselves_are_taken(tmp_path: Path) -> None:
 
 
 def test_only_names_of_files_and_texts_are_taken(tmp_path: Path) -> None:
-    written(tmp_path, '[indexing]\nignore_files = ["../a", "..", "", "b", 1]\nexclude = "*.md"\n')
+    written(tmp_path, '[indexing]\nignore_files = ["../a", "..", "", "b"]\n')
 
     assert read(tmp_path) == Indexing(Cut(), ("b",), ())
+
+
+BROKEN = [
+    ("[indexing\nexclude = ['2026-08-12.md']\n", "is no TOML"),
+    ('[indexing]\nexclude = "2026-08-12.md"\n', "indexing.exclude in"),
+    ('[indexing]\nexclude = ["2026-08-12.md", 1]\n', "indexing.exclude in"),
+    ('[indexing]\nexclude = "env:NOT_SET"\n', "indexing.exclude in"),
+    ('[indexing]\nignore_files = ".gitignore"\n', "indexing.ignore_files in"),
+    ("[indexing.exclude]\nfiles = ['2026-08-12.md']\n", "indexing.exclude in"),
+    ("[[indexing]]\nexclude = ['2026-08-12.md']\n", "indexing in"),
+]
+
+
+@pytest.mark.parametrize("project_file", [True, False])
+@pytest.mark.parametrize(("text", "why"), BROKEN)
+def test_what_was_left_out_is_not_shown_because_the_configuration_broke(
+    project: Project, text: str, why: str, project_file: bool
+) -> None:
+    project.write_day(entry("10:00", "the cache of the shop"))
+    secret = entry("10:00", "the cache of a private day")
+    project.write_day(secret, "2026-08-12")
+    home = project.root if project_file else project.home
+    asked: list[str] = []
+
+    def complete(model: object, system: str, prompt: str, seconds: float) -> str:
+        asked.append(prompt)
+        return "- a summary"
+
+    with project.open(complete=complete) as workspace:
+        written(home, '[indexing]\nexclude = ["2026-08-12.md"]\n', project=project_file)
+        (hit,) = workspace.call("journal.search", {"query": "cache"})["hits"]
+        written(home, text, project=project_file)
+        searched = workspace.call("journal.search", {"query": "cache"})
+        opened = workspace.call("journal.expand", {"chunk_hash": hit["chunk_hash"]})
+        compacted = workspace.call("journal.compact", {})
+        status = workspace.call("journal.status", {})
+
+    assert searched["hits"] == []
+    for answer in (searched, opened, compacted):
+        assert why in answer["unavailable"]
+        assert "private day" not in answer["text"]
+    assert not asked
+    assert not status["backend"]["available"]
+    assert "config: not in force: " in status["text"]
+    assert why in status["text"]
+
+
+def test_a_number_that_cannot_be_meant_is_named_by_the_status(project: Project) -> None:
+    written(project.root, '[chunking]\nmax_chunk_size = "300"\noverlap_lines = 3\n')
+
+    text = project.call("journal.status")["text"]
+
+    assert "memsearch's chunking.max_chunk_size must be a whole number from 50" in text
+    assert "overlap_lines" not in text
+
+
+def test_the_broken_configuration_of_another_project_keeps_nothing_else_from_being_found(
+    project: Project, tmp_path: Path
+) -> None:
+    project.write_day(entry("10:00", "the cache of the shop"))
+    other = tmp_path / "roots" / "other"
+    (other / ".memsearch" / "memory").mkdir(parents=True)
+    (other / ".memsearch" / "memory" / "2026-08-13.md").write_text(entry("10:00", "the cache of another"))
+    written(other, "[indexing\n")
+    project.env["PI_MEMSEARCH_SCAN_ROOTS"] = str(other.parent)
+
+    answer = project.call("journal.search", {"query": "cache", "scope": "all"})
+
+    assert [Path(hit["source"]).parent for hit in answer["hits"]] == [project.store]
+    assert answer["skipped"] == [str(other)]
+    assert "is no TOML" in answer["unread"][str(other)]
 
 
 @pytest.mark.requirement("journal.index.configured")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from pepys import paths
 from pepys.journal import ignored
+from pepys.journal.base import BackendMissing
 from pepys.journal.chunk import MAX_CHARS, OVERLAP_LINES, Cut
 from pepys.journal.ignored import Rule
 
@@ -44,7 +45,9 @@ def files(env: Mapping[str, str], repository: str) -> list[Path]:
 def settings(env: Mapping[str, str], repository: str) -> dict[str, Any]:
     """Keys by dotted name with the values in force. `env:NAME` stands for a variable; unset, the key is left out.
 
-    Files that cannot be read or understood say nothing here: memsearch itself complains about them.
+    Raises:
+        BackendMissing: A file cannot be read or understood, or what it says of files to be left out: they would be
+            shown if it said nothing.
     """
     user, project = _flat(_user(env)), _flat(Path(repository) / ".memsearch.toml")
     merged = {**DEFAULTS, **user, **{name: value for name, value in project.items() if name in PROJECT_KEYS}}
@@ -65,29 +68,70 @@ class Indexing(NamedTuple):
 
 
 def indexing(env: Mapping[str, str], repository: str) -> Indexing:
-    """What `chunking` and `indexing` say. A value that nobody can mean stands for its default."""
+    """What `chunking` and `indexing` say. A number that nobody can mean stands for its default; see `complaints`.
+
+    Raises:
+        BackendMissing: As `settings`.
+    """
     said = settings(env, repository)
     return Indexing(
         Cut(
-            _within(said, "chunking.max_chunk_size", range(LEAST_CHARS, 1 << 31)),
-            _within(said, "chunking.overlap_lines", range(MOST_OVERLAP + 1)),
+            _number(said, "chunking.max_chunk_size"),
+            _number(said, "chunking.overlap_lines"),
         ),
         tuple(
             name
-            for text in _texts(said.get("indexing.ignore_files"))
+            for text in said.get("indexing.ignore_files", ())
             if (name := text.strip()) == Path(name).name and name.isprintable() and name not in ("", "..")
         ),
-        ignored.rules(_texts(said.get("indexing.exclude"))),
+        ignored.rules(said.get("indexing.exclude", ())),
     )
 
 
-def _within(said: Mapping[str, Any], name: str, bounds: range) -> int:
+def complaints(env: Mapping[str, str], repository: str) -> list[str]:
+    """What of the configuration is not in force, and why, in words; none where all of it is."""
+    try:
+        said = settings(env, repository)
+    except BackendMissing as error:
+        return [error.reason]
+    return [
+        f"memsearch's {name} must be a whole number from {bounds[0]} to {bounds[-1]}; {DEFAULTS[name]} is taken"
+        for name, bounds in _BOUNDS.items()
+        if name in said and not _means(said[name], bounds)
+    ]
+
+
+_BOUNDS: Mapping[str, range] = {
+    "chunking.max_chunk_size": range(LEAST_CHARS, 1 << 31),
+    "chunking.overlap_lines": range(MOST_OVERLAP + 1),
+}
+
+
+def _number(said: Mapping[str, Any], name: str) -> int:
     value = said.get(name)
-    return value if type(value) is int and value in bounds else int(DEFAULTS[name])
+    return value if _means(value, _BOUNDS[name]) else int(DEFAULTS[name])
 
 
-def _texts(value: Any) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+def _means(value: Any, bounds: range) -> bool:
+    return type(value) is int and value in bounds
+
+
+def _check_rules(path: Path, section: Any) -> None:
+    """What says which files are left out must say so in lists of texts."""
+    if not isinstance(section, dict):
+        raise _unusable(f"indexing in {path} is no table", "Write it as [indexing].")
+    for name in ("ignore_files", "exclude"):
+        value = section.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise _unusable(f"indexing.{name} in {path} is no list of texts", f'Write it as {name} = ["..."].')
+
+
+def _unusable(reason: str, step: str) -> BackendMissing:
+    return BackendMissing(
+        reason,
+        f"The memory index is not used: {reason}, and what is to be left out is not known. {step} Memory is still "
+        "written to the daily files and can be searched later.",
+    )
 
 
 def _user(env: Mapping[str, str]) -> Path:
@@ -97,14 +141,17 @@ def _user(env: Mapping[str, str]) -> Path:
 def _flat(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return {}
+    except (OSError, ValueError) as error:
+        raise _unusable(f"{path} cannot be read ({error})", "Make it readable.") from error
     import tomllib  # most projects have no such file
 
     try:
         nested = tomllib.loads(text)
-    except ValueError:
-        return {}
+    except ValueError as error:
+        raise _unusable(f"{path} is no TOML ({error})", "Correct it.") from error
+    _check_rules(path, nested.get("indexing", {}))
     made: dict[str, Any] = {}
     waiting: list[tuple[str, Any]] = list(nested.items())
     while waiting:

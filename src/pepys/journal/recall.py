@@ -176,7 +176,7 @@ def _found(runtime: Runtime, place: Place, request: SearchRequest, seconds: floa
 
 
 def _across(context: Context, runtime: Runtime, request: SearchRequest, found: fan_out.Projects) -> Json:
-    lists, skipped, pending = [], list(found.unreadable), []
+    lists, skipped, pending, unread = [], list(found.unreadable), [], dict[str, str]()
     for number, project in enumerate(found.searched):
         # The call's own project is waited for; each other gets a moment, and the answer says where it was too short.
         seconds = budget_s(context) if number == 0 else PROJECT_INDEX_BUDGET_MS / 1000
@@ -189,8 +189,14 @@ def _across(context: Context, runtime: Runtime, request: SearchRequest, found: f
             pending += [project.directory] if late else []
         except NeverIndexed:
             skipped.append(project.directory)
+        except BackendMissing as error:
+            if number == 0:
+                raise
+            skipped.append(project.directory)  # by its own configuration
+            unread[project.directory] = error.reason
     hits = fan_out.merged(lists, request.top_k)
-    unread = {path: why for project, _ in lists for path, why in store.unread(project.place.store).items()}
+    for project, _ in lists:
+        unread |= store.unread(project.place.store)
     account = f"{counted(len(lists), 'project')} searched, {len(skipped)} skipped"
     if found.collapsed:
         account += f", {len(found.collapsed)} collapsed"

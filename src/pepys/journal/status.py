@@ -88,6 +88,8 @@ def _settings(context: Context, found: Scope) -> Iterator[str]:
         yield f"config: {name} from {context.config.origins[name]}"
     for path in memsearch.files(context.env, found.repository):
         yield f"config: memsearch's {path}"
+    for complaint in memsearch.complaints(context.env, found.repository):
+        yield f"config: not in force: {complaint}"
 
 
 def _state(found: Scope, *, command: bool) -> Iterator[str]:

@@ -67,7 +67,7 @@ class SharedIndex:
     ) -> None:
         self._place, self._database, self._embedding = place, database, embedding
         self._store = os.path.realpath(place.store)
-        self._configured, self._indexing = configured, configured()
+        self._configured, self._indexing = configured, Indexing()
         self._state_file = recorded.path(place, env)
         self._settled: Stamps | None = None  # files that the collection holds as they are; None: it was not looked at
         self._seen: set[str] = set()  # files that the last refresh listed
