@@ -108,8 +108,8 @@ _BOUNDS: Mapping[str, range] = {
 
 
 def _number(said: Mapping[str, Any], name: str) -> int:
-    value = said.get(name)
-    return value if _means(value, _BOUNDS[name]) else int(DEFAULTS[name])
+    value: Any = said.get(name)
+    return int(value if _means(value, _BOUNDS[name]) else DEFAULTS[name])
 
 
 def _means(value: Any, bounds: range) -> bool:
