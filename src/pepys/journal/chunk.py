@@ -145,6 +145,11 @@ def ids(path: str, found: Iterable[Piece]) -> Iterator[str]:
         yield hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+def is_heading(line: str) -> bool:
+    """Whether a section begins with *line*."""
+    return _HEADING.match(line) is not None
+
+
 def without_comments(text: str) -> str:
     """*text* without HTML comments, hence without anchors: what is searched of a chunk."""
     return _COMMENT.sub("", text) if "<!--" in text else text

@@ -93,14 +93,15 @@ def _hit_lines(hit: Json, given: list[str]) -> Iterator[list[Span | str]]:
     """A hit for people: when, how well it fits, what it says without its anchor, and the command that opens it."""
     import shlex
 
+    from pepys.journal.chunk import is_heading
     from pepys.journal.entries import ANCHOR
 
     day = os.path.basename(hit["source"]).removesuffix(".md")
     place = f"  {hit['project']}" if "project" in hit else ""
     yield [Span(f"{day} {hit['heading']}", "bold"), Span(f"  {hit['score']:.2f}{place}", "dim")]
-    lines = hit["content"].split("\n")
-    for line in lines[1:] if hit["heading_level"] else lines:
-        if not ANCHOR.fullmatch(line.strip()):
+    for line in hit["content"].split("\n"):
+        # The later parts of a long section begin with text.
+        if not is_heading(line) and not ANCHOR.fullmatch(line.strip()):
             yield [line]
     project = ["--project", hit["project"]] if "project" in hit else []
     words = ["pepys", "journal", "expand", hit["chunk_hash"], *project, *given]
