@@ -52,6 +52,21 @@ def test_text_comes_from_stdin_as_it_is(shop: Path, pepys: Pepys) -> None:
     assert day(shop).read_text().endswith("- one\n- two\n\n")
 
 
+def test_bytes_that_are_no_text_are_replaced_and_said(shop: Path, pepys: Pepys) -> None:
+    done = pepys("journal", "write", "-", stdin=b"- caf\xe9 \xff\n")
+
+    assert day(shop).read_text().endswith("- caf\ufffd \ufffd\n\n")
+    assert done.stdout == f"Memory saved to {day(shop)}\n"
+    assert done.stderr == "2 bytes that are not UTF-8 were stored as U+FFFD.\n"
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\u200b", "-", "*"])
+def test_what_says_nothing_is_no_entry(shop: Path, pepys: Pepys, text: str) -> None:
+    for done in (pepys("journal", "write", text, stdin=text), pepys("journal", "write", "-", stdin=text)):
+        assert (done.status, done.stderr) == (2, "pepys: content is empty: there is nothing to remember.\n")
+    assert not (shop / ".memsearch").exists()
+
+
 def test_an_entry_is_forgotten_by_day_and_time(shop: Path, pepys: Pepys) -> None:
     memory = shop / ".memsearch" / "memory"
     memory.mkdir(parents=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import threading
@@ -13,7 +14,7 @@ import pytest
 from pepys.errors import MemoryChanged, StoreUnavailable
 from pepys.journal import entries, store
 from pepys.journal.entries import Anchor
-from tests.journal.project import entry
+from tests.journal.project import Project, entry
 
 NOON = datetime(2026, 8, 13, 12, 0)
 
@@ -289,3 +290,26 @@ def test_a_store_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path
 
     with pytest.raises(StoreUnavailable, match="memory"):
         store.append(str(tmp_path / "memory"), NOON, "- x", origin())
+
+
+@pytest.mark.requirement("journal.store.in_the_way")
+def test_a_pipe_in_the_place_of_a_day_is_refused_and_waited_for_by_nothing(project: Project) -> None:
+    project.store.mkdir(parents=True)
+    os.mkfifo(project.day())
+
+    for ref, args in (
+        ("journal.write", {"content": "- x"}),
+        ("journal.forget", {"date": "2026-08-13", "time": "10:00"}),
+    ):
+        with pytest.raises(StoreUnavailable, match="Not a regular file"):
+            project.call(ref, args)
+    assert "Not a regular file" in project.call("journal.snapshot")["snapshot"]
+    assert store.unread(str(project.store)) == {str(project.day()): "Not a regular file"}
+
+
+def test_a_link_to_itself_is_called_what_it_is(project: Project) -> None:
+    project.store.mkdir(parents=True)
+    loop = project.store / "loop.md"
+    loop.symlink_to(loop)
+
+    assert store.unread(str(project.store)) == {str(loop): os.strerror(errno.ELOOP)}

@@ -91,6 +91,14 @@ def test_a_target_that_is_no_turn_focuses_the_turn_before_it(project: Project) -
     assert [turn["id"] for turn in answer["turns"] if turn["target"]] == ["a1"]
 
 
+def test_a_file_that_is_no_session_is_not_read_as_one_without_turns(project: Project) -> None:
+    path = project.home / "passwd"
+    path.write_text("root:x:0:0:root:/root:/bin/sh\n")
+
+    with pytest.raises(SourceUnavailable, match="is no session"):
+        project.call("journal.transcript", {"transcript_path": str(path)})
+
+
 def test_nothing_to_show_is_said(project: Project) -> None:
     path = project.session("s1", entry("e1", None, {"role": "assistant", "content": []}))
 

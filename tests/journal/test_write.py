@@ -122,3 +122,16 @@ def test_half_a_character_is_stored_as_what_stands_for_one_and_is_said(project: 
     assert project.day().read_text().endswith("- one \ufffd and \ufffd two 😀\n\n")
     assert answer["text"].startswith(f"Memory saved to {project.day()} (2 halves of characters")
     assert project.call("journal.write", {"content": "- whole"})["text"] == f"Memory saved to {project.day()}"
+    assert "1 half of a character, which" in project.call("journal.write", {"content": "- \ud83d x"})["text"]
+
+
+@pytest.mark.parametrize("content", ["", " \n\t", "\u200b", "-", "- ", "- \u200b\n* \n1. \n", "\u3000"])
+def test_content_without_anything_to_remember_is_refused(project: Project, content: str) -> None:
+    with pytest.raises(InvalidArgument, match="content is empty"):
+        project.call("journal.write", {"content": content})
+    assert not project.store.exists()
+
+
+@pytest.mark.parametrize("content", ["---", "0", "\u2713", "- x"])
+def test_little_content_is_content(project: Project, content: str) -> None:
+    assert project.call("journal.write", {"content": content})["file"] == str(project.day())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 import tempfile
 import threading
 import time
@@ -35,6 +36,8 @@ Where that does not stand there any more, somebody has taken something out, and 
 
 _WRITING = threading.Lock()
 
+_NO_FILE = "Not a regular file"
+
 _LATE_WRITE_S = 0.02
 """Agents open, write and close a file in one go: this much later, none has a replaced file still open."""
 
@@ -59,8 +62,23 @@ def _appending(path: str) -> Iterator[FileIO]:
         if not own(path):
             raise OSError(errno.ELOOP, "a daily file must not be a link to a file elsewhere")
         Path(path).parent.mkdir(parents=True, exist_ok=True)
+        _ensure_file(path)
         with open(path, "a+b", buffering=0) as file:
             yield file
+
+
+def _ensure_file(path: str) -> None:
+    """Refuse what is there and is no file of text: to open a pipe would wait for whoever writes into it.
+
+    Raises:
+        OSError: It is a pipe, a socket or a device. What a directory is, opening it says.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError(errno.EINVAL, _NO_FILE)
 
 
 @contextmanager
@@ -164,6 +182,7 @@ def read(path: str) -> str:
     if not own(path):
         return ""
     try:
+        _ensure_file(path)
         return Path(path).read_bytes().decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
@@ -184,9 +203,18 @@ def unread(store: str) -> dict[str, str]:
         for name in sorted(names):
             path = os.path.join(directory, name)
             memory = name.lower().endswith((".md", ".markdown")) and not name.startswith(".")
-            if memory and not os.access(path, os.R_OK) and own(path):
-                found[path] = os.strerror(errno.EACCES)
+            if memory and own(path) and (why := _unreadable(path)):
+                found[path] = why
     return found
+
+
+def _unreadable(path: str) -> str:
+    """Why the file at *path* cannot be read; empty where it can, or is gone."""
+    try:
+        _ensure_file(path)
+    except OSError as error:
+        return error.strerror or str(error)
+    return "" if os.access(path, os.R_OK) or not os.path.lexists(path) else os.strerror(errno.EACCES)
 
 
 def remove(path: str, block: Block) -> bool:
@@ -226,6 +254,7 @@ def _alone(path: str) -> Iterator[FileIO]:
     Two that replaced it at the same time would each bring back what the other one removed.
     """
     while True:
+        _ensure_file(path)
         with open(path, "rb", buffering=0) as file:
             if fcntl is not None:
                 fcntl.flock(file.fileno(), fcntl.LOCK_EX)

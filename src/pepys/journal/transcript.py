@@ -39,12 +39,17 @@ def transcript(context: Context, request: TranscriptRequest) -> dict[str, object
     A later fork does not change what is read: the branch goes on to the last entry that descends from the memory's.
 
     Raises:
-        SourceUnavailable: There is no such file, or it cannot be read.
+        SourceUnavailable: There is no such file, it cannot be read, or it is no session.
         AddressNotFound: No entry's id begins so.
         AmbiguousAddress: Several do.
     """
     path = _placed(request.transcript_path, context)
     session = sessions.read(path, context)
+    if not session.entries and sessions.header(path, context) is None:
+        raise SourceUnavailable(
+            f"{path} is no session: no line of it is one of a host's.",
+            hint="Name the session's file, as an anchor does.",
+        )
     target = None if request.turn is None else _entry(session, request.turn)
     branch = session.branch(session.leaf() if target is None else session.tip(target))
     shown = list(turns(branch))

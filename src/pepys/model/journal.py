@@ -92,7 +92,7 @@ class TranscriptRequest:
 class WriteRequest:
     """What `journal.write` is asked."""
 
-    content: str = field(metadata=about("What to remember, as markdown bullets in the third person.", minLength=1))
+    content: str = field(metadata=about("What to remember, as markdown bullets in the third person."))
 
 
 @dataclass(frozen=True, slots=True)

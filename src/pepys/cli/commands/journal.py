@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -122,10 +124,20 @@ def _notes(answer: Json) -> Iterator[str]:
 
 
 def _write(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # as arguments are decoded
     content = sys.stdin.read() if args.words == ["-"] else " ".join(args.words)
+    # Python's own mark of a byte that is no UTF-8; it must not be told of as if somebody had sent half a character.
+    content, lost = _UNDECODED.subn("\ufffd", content)
     if args.words != ["-"] and not content.lstrip().startswith(("-", "*")):
         content = f"- {content}"
-    return _show(workspace.call("journal.write", {"content": content}), out)
+    status = _show(workspace.call("journal.write", {"content": content}), out)
+    if lost:
+        out.note(counted(lost, "byte that is not UTF-8 was", "bytes that are not UTF-8 were") + " stored as U+FFFD.")
+    return status
+
+
+_UNDECODED = re.compile("[\udc80-\udcff]")
 
 
 def _snapshot(workspace: Workspace, args: argparse.Namespace, out: Output) -> int:
