@@ -194,3 +194,26 @@ def test_memsearch_lists_the_same_files(tmp_path: Path) -> None:
         ours = markdown(str(tmp_path), Indexing(Cut(), names, rules(exclude)))
 
         assert sorted(path for path, _ in ours) == sorted(str(one.path.relative_to(tmp_path)) for one in theirs)
+
+
+def test_links_out_of_the_store_are_not_followed_and_are_named(project: Project, tmp_path: Path) -> None:
+    project.write_day(entry("10:00", "the cache of the shop"))
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.md").write_text(entry("10:00", "the cache of somebody else"))
+    file, folder = project.store / "link.md", project.store / "more"
+    file.symlink_to(outside / "a.md")
+    folder.symlink_to(outside)
+    (project.store / "same.md").symlink_to(project.day())
+    (project.store / "text.txt").symlink_to(outside / "a.md")
+    (project.store / "gone.md").symlink_to(outside / "nothing.md")
+
+    searched = project.call("journal.search", {"query": "cache"})
+    status = project.call("journal.status")
+
+    assert {Path(hit["source"]).parent for hit in searched["hits"]} == {project.store}
+    for answer in (searched, status):
+        assert answer["unread"] == {
+            str(path): "a link out of the store, which is not followed" for path in (file, folder)
+        }
+        assert str(folder) in answer["text"]

@@ -112,6 +112,25 @@ def markdown(store: str, indexing: Indexing) -> Iterator[tuple[str, Stamp]]:
     yield from _below(store, "", indexing, ())
 
 
+LINKED = "a link out of the store, which is not followed"
+
+
+def linked(store: str) -> dict[str, str]:
+    """The links to files and directories elsewhere that would be memory if they were followed, and why they are not."""
+    found: dict[str, str] = {}
+    for directory, below, names in os.walk(store):
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        memory = [name for name in names if _memory(name)]
+        for path in (Path(directory, name) for name in (*below, *sorted(memory))):
+            if path.is_symlink() and path.exists() and not path.resolve().is_relative_to(Path(store).resolve()):
+                found[str(path)] = LINKED
+    return found
+
+
+def _memory(name: str) -> bool:
+    return not name.startswith(".") and name.lower().endswith((".md", ".markdown"))
+
+
 class _Rules(NamedTuple):
     directory: str  # relative to the store, with a slash at its end; "": the store
     rules: tuple[Rule, ...]
@@ -130,7 +149,7 @@ def _below(store: str, directory: str, indexing: Indexing, above: tuple[_Rules, 
             continue  # a name that is no text: nobody's tool writes daily files so, and no row could hold it
         path = os.path.join(directory, entry.name)
         folder = entry.is_dir(follow_symlinks=False)
-        memory = not folder and entry.name.lower().endswith((".md", ".markdown")) and entry.is_file()
+        memory = not folder and _memory(entry.name) and entry.is_file()
         if not (folder or memory) or _left_out(path, (*given, _Rules("", indexing.exclude)), directory=folder):
             continue
         if folder:

@@ -12,6 +12,7 @@ from pepys.journal.base import BackendMissing, Chunk, Hit, NeverIndexed, Place
 from pepys.journal.constants import PROJECT_INDEX_BUDGET_MS
 from pepys.journal.entries import Anchor
 from pepys.journal.fan_out import Project
+from pepys.journal.files import linked
 from pepys.journal.runtime import Runtime
 from pepys.model.context import Context
 from pepys.model.journal import ExpandRequest, SearchRequest
@@ -44,7 +45,7 @@ def search(context: Context, runtime: Runtime, request: SearchRequest) -> Json:
         text = f"{counted(len(found.hits), 'memory chunk')}, best first:\n\n{printed(found.hits)}"
     else:
         text = f'No memories found for "{request.query}".'
-    unread = store.unread(here.store)
+    unread = _unread(here.store)
     return {
         "text": "\n\n".join((text, *([CATCHING_UP] if found.pending else []), *not_read(unread))),
         "hits": [as_json(hit) for hit in found.hits],
@@ -196,7 +197,7 @@ def _across(context: Context, runtime: Runtime, request: SearchRequest, found: f
             unread[project.directory] = error.reason
     hits = fan_out.merged(lists, request.top_k)
     for project, _ in lists:
-        unread |= store.unread(project.place.store)
+        unread |= _unread(project.place.store)
     account = f"{counted(len(lists), 'project')} searched, {len(skipped)} skipped"
     if found.collapsed:
         account += f", {len(found.collapsed)} collapsed"
@@ -251,6 +252,11 @@ def as_json(hit: Hit, project: Project | None = None) -> Json:
         **({"project": project.directory} if project else {}),
         "follow": {"ref": "journal.expand", "args": args},
     }
+
+
+def _unread(directory: str) -> dict[str, str]:
+    """What of a store no search looks into though memory may stand there, and why."""
+    return store.unread(directory) | linked(directory)
 
 
 def not_read(unread: Mapping[str, str]) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pepys.journal import live, memsearch, scope, state, store
 from pepys.journal.base import BackendMissing, NeverIndexed, Place, Status
 from pepys.journal.endpoint import Endpoint
+from pepys.journal.files import linked
 from pepys.journal.runtime import Runtime
 from pepys.journal.scope import Scope
 from pepys.model.context import Context
@@ -37,7 +38,7 @@ def status(context: Context, runtime: Runtime) -> dict[str, object]:
     except NeverIndexed:
         measured = Status(None, "")
         backend = {"available": True}
-    unread = store.unread(place.store)
+    unread = store.unread(place.store) | linked(place.store)
     lines = [
         *_backend(backend, measured, context),
         f"scope: {found.directory}",
