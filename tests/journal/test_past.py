@@ -125,6 +125,23 @@ def test_a_second_run_at_the_same_time_captures_nothing_and_says_so(two: Project
     assert run(two).before == 3
 
 
+@pytest.mark.requirement("journal.backfill.resumable")
+def test_what_a_host_captures_while_a_run_is_under_way_is_captured_once(two: Project) -> None:
+    path = two.diary.folder(str(two.root)) / "s1.jsonl"
+    asked: list[str] = []
+
+    def complete(model: str | None, system: str, prompt: str, seconds: float) -> str:
+        if not asked:
+            one(two, path, "a2")  # of another process, after the run has looked at the store
+        asked.append(prompt)
+        return "- once"
+
+    done = run(two, complete=complete, model="small")
+
+    assert (done.captured, done.before, len(asked)) == (2, 1, 2)
+    assert len(turns(two)) == len(set(turns(two))) == 3
+
+
 def test_where_the_lock_cannot_be_made_nothing_is_captured(two: Project) -> None:
     (two.home / ".local").write_text("in the way")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -90,10 +90,23 @@ class Known:
         """The anchors that an entry of *one* would have, had it been captured at *moment* in another session."""
         return self._alike.get((one.last.id or "", minute(moment)), [])
 
+    def read(self, path: Path, naming: Sequence[str] = ("",)) -> None:
+        """Take up what a daily file holds now, if it names one of *naming*; one that is not there holds nothing."""
+        try:
+            text = store.read(str(path))
+        except (OSError, PepysError) as error:
+            self.unread[str(path)] = str(error)
+            return
+        for block in blocks(text) if any(name in text for name in naming) else ():
+            if origin := origin_of(block):
+                self.add(origin, f"{path.stem} {block.time}", str(path))
+
     def add(self, anchor: Anchor, minute: str, path: str) -> None:
         """Take up an entry that capture wrote, or is about to, into the file *path* under the day and time *minute*."""
         self._turns[anchor.session, anchor.turn] = path
-        self._alike.setdefault((anchor.turn, minute), []).append(anchor)
+        alike = self._alike.setdefault((anchor.turn, minute), [])
+        if anchor not in alike:
+            alike.append(anchor)
 
 
 def captured(directory: str) -> Known:
@@ -105,14 +118,7 @@ def captured(directory: str) -> Known:
     known = Known()
     folder = Path(directory)
     for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
-        try:
-            text = store.read(str(path))
-        except (OSError, PepysError) as error:
-            known.unread[str(path)] = str(error)
-            continue
-        for block in blocks(text):
-            if origin := origin_of(block):
-                known.add(origin, f"{path.stem} {block.time}", str(path))
+        known.read(path)
     return known
 
 

@@ -18,7 +18,7 @@ from pepys.hosts import HOSTS
 from pepys.hosts.base import surroundings
 from pepys.hosts.discovery import listing
 from pepys.index.lock import exclusive
-from pepys.journal import capture, exchange, forgotten, scope, sessions
+from pepys.journal import capture, exchange, forgotten, scope, sessions, store
 from pepys.journal.capture import Capture, Captured
 from pepys.journal.distil import Failed
 from pepys.journal.runtime import Runtime
@@ -136,6 +136,9 @@ def _backfilled(
             continue
         for one in exchange.past(session):
             moment = capture.settled(one, context.moment)
+            if not known.file(session, one):
+                # A host whose session goes on may have captured it since.
+                known.read(Path(store.day_file(here.store, moment.date())), one.ends)
             alike = known.alike(one, moment)
             if gone.holds(session, one, read):
                 counts["forgotten"] += 1
