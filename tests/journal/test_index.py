@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pepys.config import Journal
 from pepys.index.lock import exclusive
 from pepys.journal.base import BackendMissing, Hit, Place
-from pepys.journal.chunk import Cut, pieces, shared_ids
+from pepys.journal.chunk import Cut, Piece, pieces, shared_ids
 from pepys.journal.embedders import static
 from pepys.journal.embedders.base import Embedder, EmbedderFailed, Rarity
 from pepys.journal.files import stamp
@@ -279,6 +279,50 @@ def test_files_that_did_not_change_are_not_read(home: Home, monkeypatch: pytest.
     home.index.refresh()
 
     assert not [path for path in opened if path.endswith(".md")]
+
+
+@pytest.mark.parametrize("ahead_s", [-3_600, 3_600])
+def test_a_search_cuts_a_file_once_also_if_its_clock_is_ahead(
+    home: Home, monkeypatch: pytest.MonkeyPatch, ahead_s: int
+) -> None:
+    home.write(MONDAY, *(entry(f"10:{number:02}", f"moved cache {number}") for number in range(20)))
+    path = home.store / f"{MONDAY}.md"
+    when = time.time() + ahead_s
+    os.utime(path, (when, when))
+    home.index.refresh()
+    cut: list[int] = []
+    real = pieces
+
+    def spy(text: str, *how: int) -> Iterator[Piece]:
+        cut.append(len(text))
+        return real(text, *how)
+
+    monkeypatch.setattr("pepys.journal.chunk.pieces", spy)
+    other = home.again()
+
+    for _ in range(3):
+        other.refresh()
+        assert len(other.search("moved cache", 5)) == 5
+    assert len(cut) == 1
+    home.replace(MONDAY, entry("10:00", "moved nothing"))
+    os.utime(path, (when, when))
+    other.refresh()
+    assert [last(hit) for hit in other.search("moved", 5)] == ["moved nothing"]
+    other.close()
+
+
+def test_vectors_that_are_gone_are_left_out(home: Home) -> None:
+    home.write(MONDAY, entry("10:00", "moved the cache"), entry("11:00", "dropped varnish"))
+    home.index.refresh()
+    ledger = Ledger(str(Path(home.place.directory) / "ledger.sqlite"))
+    (known,) = ledger.files().values()
+
+    found = ledger.vectors({known.id: [1, 0, 7], known.id + 1: [0]}, 256)
+
+    assert sorted(found) == [(known.id, 0), (known.id, 1)]
+    assert {len(vector) for vector in found.values()} == {256}
+    assert found[known.id, 0] != found[known.id, 1]
+    ledger.close()
 
 
 @pytest.mark.requirement("journal.index.ids")

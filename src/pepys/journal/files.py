@@ -6,6 +6,7 @@ read whenever the files are listed, so that a process that runs for days follows
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -32,7 +33,7 @@ class Files:
     def __init__(self, store: str, configured: Callable[[], Indexing] = Indexing) -> None:
         self._store, self._configured = store, configured
         self._indexing: Indexing | None = None
-        self._cut: dict[str, tuple[Stamp, Cut, list[tuple[str, Piece]]]] = {}
+        self._cut: dict[str, _Kept] = {}
 
     @property
     def cut(self) -> Cut:
@@ -63,19 +64,24 @@ class Files:
     def pieces(self, path: str) -> list[tuple[str, Piece]]:
         """The chunks of a file as it is now, with their ids; none where it cannot be read."""
         try:
-            now = stamp(os.stat(self.absolute(path)))
+            now, examined_ns = stamp(os.stat(self.absolute(path))), time.time_ns()
             kept = self._cut.get(path)
-            if kept and kept[:2] == (now, self.cut):
-                return kept[2]
+            if kept and kept.settled and (kept.stamp, kept.cut) == (now, self.cut):
+                return kept.made
             with open(self.absolute(path), "rb") as file:
-                found = list(cutting.pieces(file.read().decode("utf-8", "replace"), *self.cut))
+                data = file.read()
         except OSError:
             return []
-        made = list(zip(cutting.ids(path, found), found, strict=True))
-        if settled(now, time.time_ns()):
-            if len(self._cut) >= KEPT:
-                self._cut.pop(next(iter(self._cut)))
-            self._cut[path] = now, self.cut, made
+        # The stamp of a file that was just written, or whose clock is ahead, proves nothing: its bytes do.
+        sha256 = hashlib.sha256(data).digest()
+        if kept and (kept.sha256, kept.cut) == (sha256, self.cut):
+            made = kept.made
+        else:
+            found = list(cutting.pieces(data.decode("utf-8", "replace"), *self.cut))
+            made = list(zip(cutting.ids(path, found), found, strict=True))
+        if len(self._cut) >= KEPT and path not in self._cut:
+            self._cut.pop(next(iter(self._cut)))
+        self._cut[path] = _Kept(now, settled(now, examined_ns), sha256, self.cut, made)
         return made
 
     def found(self, path: str, number: int, id_: str) -> Found | None:
@@ -94,6 +100,16 @@ class Files:
     def forget(self) -> None:
         """Keep no text."""
         self._cut.clear()
+
+
+class _Kept(NamedTuple):
+    """A file cut into chunks."""
+
+    stamp: Stamp
+    settled: bool  # whether an equal stamp means that nothing changed
+    sha256: bytes
+    cut: Cut
+    made: list[tuple[str, Piece]]
 
 
 class Found(NamedTuple):

@@ -178,13 +178,14 @@ class Finding:
             return {}
         if vector is None:
             return {}
-        places, others = [], []
-        for row in vectors.nearest(vectors.signs(vector), scanned.signs, COMPARED):
-            file, number, place = scanned.at(row)
-            other = self._directory.ledger().vector(file, number, len(vector)) if file in known else b""
-            if len(other) == len(vector):
-                places.append(place)
-                others.append(other)
+        rows = [scanned.at(row) for row in vectors.nearest(vectors.signs(vector), scanned.signs, COMPARED)]
+        wanted: dict[int, list[int]] = {}
+        for file, number, _ in rows:
+            if file in known:
+                wanted.setdefault(file, []).append(number)
+        stored = self._directory.ledger().vectors(wanted, len(vector))
+        places = [place for file, number, place in rows if (file, number) in stored]
+        others = [stored[file, number] for file, number, _ in rows if (file, number) in stored]
         found: dict[int, float] = {}
         for place, cosine in zip(places, vectors.cosines(vector, others), strict=True):
             found[place] = max(found.get(place, -1.0), cosine)

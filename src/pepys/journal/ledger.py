@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
@@ -199,12 +199,27 @@ class Ledger:
         rows = self._db.execute("SELECT id, owners, signs FROM files WHERE space = ? ORDER BY id", (space,))
         return [Signs(*row) for row in rows]
 
-    def vector(self, file: int, number: int, dimensions: int) -> bytes:
-        """One vector of a file; b"" where it is gone."""
-        row = self._db.execute(
-            "SELECT substr(vectors, ?, ?) FROM files WHERE id = ?", (number * dimensions + 1, dimensions, file)
-        ).fetchone()
-        return bytes(row[0]) if row else b""
+    def vectors(self, wanted: Mapping[int, Iterable[int]], dimensions: int) -> dict[tuple[int, int], bytes]:
+        """Vectors by file and number; without those that are gone.
+
+        Args:
+            wanted: Numbers by file. A file's vectors are opened once: to ask for each would read all of them each time.
+            dimensions: Of a vector, in bytes.
+        """
+        found: dict[tuple[int, int], bytes] = {}
+        for file, numbers in wanted.items():
+            try:
+                packed = self._db.blobopen("files", "vectors", file, readonly=True)
+            except sqlite3.OperationalError:
+                if self._db.execute("SELECT 1 FROM files WHERE id = ?", (file,)).fetchone():
+                    raise
+                continue  # gone
+            with packed:
+                for number in sorted(numbers):
+                    if (number + 1) * dimensions <= len(packed):
+                        packed.seek(number * dimensions)
+                        found[file, number] = packed.read(dimensions)
+        return found
 
     def kept(self, files: Sequence[int], space: str) -> dict[bytes, bytes]:
         """The vectors of *files* by the hash of what was embedded: what moves needs not be embedded again."""
