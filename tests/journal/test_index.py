@@ -164,6 +164,18 @@ def test_a_question_without_spaces_finds_the_only_entry_that_shares_a_word_with_
     assert home.find(question) == [text]
 
 
+@pytest.mark.parametrize(
+    ("text", "query"), [("die Straße", "STRASSE"), ("die STRASSE", "straße"), ("die Größe", "grosse"), ("café", "CAFE")]
+)
+def test_letters_that_are_the_same_in_capitals_are_the_same_word(home: Home, text: str, query: str) -> None:
+    home.write(MONDAY, entry("10:00", text))
+    home.index.refresh()
+
+    (hit,) = home.index.search(query, 5)
+
+    assert hit.relevance == 1.0
+
+
 def test_a_word_in_colour_is_worth_as_much_as_one_without(home: Home) -> None:
     home.write(MONDAY, entry("10:00", "the \x1b[31mredword\x1b[0m"), entry("11:00", "the \x1b[1;32mgre\x1b[0men"))
     home.index.refresh()
