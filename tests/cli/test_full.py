@@ -60,3 +60,14 @@ def test_the_loss_has_a_code(home: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     with open("/dev/full", "w") as stdout:
         monkeypatch.setattr("sys.stdout", stdout)
         assert app.run(["journal", "snapshot"]) == 6
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_a_stream_that_is_closed_is_no_defect(home: Path, closed: str) -> None:
+    command = f'"{sys.executable}" -m pepys journal write kept {closed}'
+
+    done = subprocess.run(["sh", "-c", command], cwd=home, capture_output=True, text=True)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    (day,) = (home / ".memsearch" / "memory").glob("*.md")
+    assert "- kept\n" in day.read_text()

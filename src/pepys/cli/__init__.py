@@ -9,6 +9,8 @@ from collections.abc import Sequence
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `pepys` with *argv* (the process's own arguments by default) and return the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        _fill_closed()
     if arguments in (["--version"], ["-V"]):
         from pepys import __version__
 
@@ -33,3 +35,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if ours:
         gc.freeze()
     return status
+
+
+def _fill_closed() -> None:
+    """Let streams that the caller has closed lead nowhere, before a file of ours is opened under their numbers."""
+    import os
+
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (as long as the process)
