@@ -160,6 +160,18 @@ def test_a_chunk_of_a_piece_of_code_opens_the_whole_entry(project: Project) -> N
     assert section["content"] == text
 
 
+def test_freeform_text_does_not_come_from_the_session_of_an_entry_below_it(project: Project) -> None:
+    entry = "### 10:00\n<!-- session:s1 turn:t1 transcript:/t/a.jsonl -->\n- the user likes figs\n"
+    project.write_day(f"# 2026-11-07\n\nfreeform jabuticaba\n\n{entry}")
+    (freeform,) = project.call("journal.search", {"query": "jabuticaba"})["hits"][:1]
+
+    section = project.call("journal.expand", {"chunk_hash": freeform["chunk_hash"]})
+
+    assert "freeform jabuticaba" in section["content"]
+    assert (section["anchor"], section["follow"]) == (None, None)
+    assert "origin:" not in section["text"]
+
+
 def test_freeform_text_opens_below_its_heading(project: Project) -> None:
     project.write_day("# Notes\nintro\n## One\n- x\n### Deeper\n- y\n## Two\n- z\n")
     (hit,) = project.call("journal.search", {"query": "x"})["hits"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -102,8 +103,11 @@ class Section(NamedTuple):
 
     @property
     def anchor(self) -> Anchor | None:
-        """Where it comes from."""
-        return entries.anchor(self.text)
+        """Where it comes from; what stands under a heading within it is another section's."""
+        return entries.anchor(_INNER_HEADING.split(self.text, 1)[0])
+
+
+_INNER_HEADING = re.compile(r"\n#{1,6}\s")
 
 
 def section(runtime: Runtime, place: Place, id_: str, context: Context) -> Section:
