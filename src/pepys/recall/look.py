@@ -146,6 +146,8 @@ class Look:
 
     def _hide_invocation(self) -> None:
         """Do not find the message that makes this very call: its arguments hold whatever is looked for."""
+        if self.context.tool_call_id is None:
+            return
         current = str(self.context.session_file)
         for source in self.read:
             if source.path != current:

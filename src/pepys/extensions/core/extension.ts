@@ -120,7 +120,8 @@ class Pepys {
 	/** A handler that is called only while this instance serves, and never throws. */
 	#on(name: string, handler: (event: any, ctx: Context) => unknown): void {
 		this.#pi.on(name, async (event, ctx) => {
-			if (name !== "session_start" && (this.#session === undefined || !this.#remembers)) return undefined;
+			if (name !== "session_start" && this.#session === undefined) return undefined;
+			if (name !== "session_start" && name !== "session_shutdown" && !this.#remembers) return undefined;
 			try {
 				return await handler(event, ctx);
 			} catch (error) {
@@ -136,11 +137,11 @@ class Pepys {
 		if (shared.sessions.has(id)) return; // loaded by another path, too: the first instance serves
 		this.#session = id;
 		this.#said.clear();
-		shared.core.begin();
 		this.#taken(ctx);
 		this.#registerTools(ctx);
 		this.#remembers = !this.#host.isSubAgent(ctx);
-		if (!this.#remembers) return;
+		if (!this.#remembers) return; // nor does a sub-agent forgive what went wrong in the session that it is of
+		shared.core.begin();
 		// Nobody waits for it. The process keeps the order: what the first prompt asks is answered after this.
 		void this.#event("start", {}, ctx);
 	}
@@ -238,7 +239,7 @@ class Pepys {
 		const served = this.#session;
 		this.#session = undefined;
 		const left = until - Date.now();
-		if (this.#shared().core.running && left > 0) await this.#event("shutdown", {}, ctx, this.#context, left);
+		if (this.#remembers && this.#shared().core.running && left > 0) await this.#event("shutdown", {}, ctx, this.#context, left);
 		if (served !== undefined) this.#shared().sessions.delete(served);
 	}
 
